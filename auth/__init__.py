@@ -1,0 +1,1 @@
+"""Who is asking, and may they: identities and decisions, without HTTP and without a client."""
