@@ -1,0 +1,1 @@
+"""Frozen domain types: what the calculation reads. Pure; the standard library only."""
