@@ -1,0 +1,82 @@
+"""List and watch as the cache sees them: pure types, whoever speaks to the outside (design 3).
+
+A feed lists once, then tells what changes; every list replaces what it told before. Objects arrive
+decoded, so that a long list need not be held twice.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from storage.cluster.decoded import Decoded, Ref
+from storage.cluster.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One list-watch: a kind, perhaps only the objects of one name.
+
+    License Secrets are read by name (design 2), a feed for each; a feed without a name holds them
+    all.
+    """
+
+    kind: Kind
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A complete list; what the feed held and is not in here has gone."""
+
+    feed: Feed
+    objects: tuple[Decoded, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One object came, or has other content."""
+
+    feed: Feed
+    object: Decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """One object has gone."""
+
+    feed: Feed
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """The feed was heard of; nothing has changed."""
+
+    feed: Feed
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The feed could not be read. What it told stays until it is too old (design 9)."""
+
+    feed: Feed
+
+
+Event: TypeAlias = Listed | Changed | Gone | Bookmark | Failed
+
+
+class Batch(Protocol):
+    """Events that belong together, in order."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened since the batch before."""
+        ...
+
+
+class ListWatch(Protocol):
+    """A source of events. It never ends by itself."""
+
+    def follow(self) -> AsyncIterator[Batch]:
+        """Yield what happens; every feed's first event is Listed, or Failed."""
+        ...

@@ -1,0 +1,289 @@
+"""The directory of objects, followed."""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from storage.cluster.decoded import Ref
+from storage.cluster.files import FilesError, FileSource, Update
+from storage.cluster.kinds import Kind
+from storage.cluster.list_watch import Batch, Bookmark, Changed, Feed, Gone, Listed, ListWatch
+from storage.model.objects import Node
+
+
+def node(name: str, gpus: int = 8) -> str:
+    """Return a node in YAML."""
+    return (
+        f"apiVersion: v1\nkind: Node\nmetadata: {{name: {name}}}\n"
+        f'status: {{allocatable: {{x.com/gpu: "{gpus}"}}}}\n'
+    )
+
+
+#: A file that is there, and that even root cannot read from its beginning.
+UNREADABLE = Path("/proc/self/mem")
+
+ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Return a directory with two nodes, a role and tokens."""
+    (tmp_path / "nodes.yaml").write_text(f"{node('zq-a')}---\n{node('zq-b')}")
+    (tmp_path / "rbac.yml").write_text(ROLE)
+    (tmp_path / "tokens.csv").write_text("t,u,1\n")
+    return tmp_path
+
+
+@pytest.fixture
+def source(directory: Path) -> FileSource:
+    """Return the source of the directory, loaded."""
+    source = FileSource(directory)
+    source.load()
+    return source
+
+
+def look(source: FileSource) -> Update:
+    """Look as often as it takes to believe what changed."""
+    source.poll()
+    return source.poll()
+
+
+def told(update: Update) -> dict[str, int | None]:
+    """Return the devices of the nodes that an update tells of; None: it has gone."""
+    nodes: dict[str, int | None] = {}
+    for event in update.events:
+        if isinstance(event, Gone):
+            nodes[event.ref.name] = None
+        elif isinstance(event, Changed) and isinstance(event.object.value, Node):
+            nodes[event.object.ref.name] = event.object.value.allocatable[0][1]
+    return nodes
+
+
+def test_the_directory_is_listed_at_start(directory: Path) -> None:
+    """Every feed is listed, also what has no objects; rights and tokens come as they are."""
+    update = FileSource(directory).load()
+    listed = {event.feed.kind: event for event in update.events if isinstance(event, Listed)}
+    assert set(listed) == set(Kind)
+    assert [each.ref for each in listed[Kind.NODE].objects] == [Ref("", "zq-a"), Ref("", "zq-b")]
+    assert listed[Kind.POD].objects == ()
+    assert update.rbac is not None
+    assert [each["kind"] for each in update.rbac] == ["ClusterRole"]
+    assert update.tokens == b"t,u,1\n"
+
+
+def test_an_idle_directory_is_heard_of_and_says_nothing(source: FileSource) -> None:
+    """Every feed gets its bookmark: the files are as fresh as the look at them."""
+    update = source.poll()
+    assert update == Update(events=tuple(Bookmark(Feed(kind)) for kind in Kind))
+
+
+def test_an_edit_is_told_once_and_only_what_it_changed(source: FileSource, directory: Path) -> None:
+    """The second look after an edit has it; the other node of the file has not changed."""
+    (directory / "nodes.yaml").write_text(f"{node('zq-a', 4)}---\n{node('zq-b')}")
+    assert told(source.poll()) == {}
+    assert told(source.poll()) == {"zq-a": 4}
+    assert told(look(source)) == {}
+
+
+def test_files_come_and_go(source: FileSource, directory: Path) -> None:
+    """So do their objects; a file that vanishes is believed gone at the second look."""
+    (directory / "more.json").write_text(
+        '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "zq-c"},'
+        ' "status": {"allocatable": {"x.com/gpu": 1}}}'
+    )
+    assert told(look(source)) == {"zq-c": 1}
+    (directory / "more.json").unlink()
+    assert told(source.poll()) == {}
+    assert told(source.poll()) == {"zq-c": None}
+
+
+def test_a_file_that_is_replaced_by_rename_is_an_edit(source: FileSource, directory: Path) -> None:
+    """As careful editors write."""
+    (directory / ".new").write_text(node("zq-a", 2))
+    (directory / ".new").rename(directory / "nodes.yaml")
+    assert told(look(source)) == {"zq-a": 2, "zq-b": None}
+
+
+def test_other_files_do_not_count(source: FileSource, directory: Path) -> None:
+    """Hidden ones are an editor's own."""
+    for name in (".nodes.yaml", "nodes.yaml~", "README.md", "other.csv"):
+        (directory / name).write_text("{")
+    (directory / "dangling.yaml").symlink_to(directory / "nowhere")
+    (directory / "loop.yaml").symlink_to(directory / "loop.yaml")
+    (directory / "folder.yaml").mkdir()
+    os.mkfifo(directory / "pipe.yaml")
+    assert told(look(source)) == {}
+
+
+def test_a_broken_edit_changes_nothing_and_is_logged_once(
+    source: FileSource, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Design 11: the last good state stays; it is said when the file is read again."""
+    (directory / "nodes.yaml").write_text("zq-a: [")
+    with caplog.at_level(logging.INFO):
+        assert told(look(source)) == {}
+        (directory / "nodes.yaml").write_text("zq-a: [ ")
+        assert told(look(source)) == {}
+        (directory / "nodes.yaml").write_text(node("zq-a", 3))
+        assert told(look(source)) == {"zq-a": 3, "zq-b": None}
+    assert [record.message for record in caplog.records] == [
+        "file not read, its last good state stays",
+        "file is read again",
+    ]
+    assert "zq-" not in str([record.__dict__ for record in caplog.records])
+
+
+def test_a_file_that_grows_is_not_read_before_it_rests(source: FileSource, directory: Path) -> None:
+    """An editor that truncates and writes is not caught in the middle."""
+    path = directory / "nodes.yaml"
+    path.write_text("")
+    assert told(source.poll()) == {}
+    path.write_text(node("zq-a"))
+    assert told(source.poll()) == {}
+    path.write_text(f"{node('zq-a')}---\n{node('zq-b')}---\n{node('zq-c')}")
+    assert told(source.poll()) == {}
+    assert told(source.poll()) == {"zq-c": 8}
+
+
+def test_an_object_may_move_to_another_file(source: FileSource, directory: Path) -> None:
+    """For a while it is in both: the later file waits until the earlier lets go."""
+    (directory / "other.yaml").write_text(node("zq-b", 5))
+    assert told(look(source)) == {}
+    (directory / "nodes.yaml").write_text(node("zq-a"))
+    assert told(look(source)) == {"zq-b": 5}
+
+
+def test_two_edits_at_once_that_disagree_change_nothing(
+    source: FileSource, directory: Path
+) -> None:
+    """Neither is believed; the last good states of both stay."""
+    (directory / "nodes.yaml").write_text(f"{node('zq-a')}---\n{node('zq-b')}---\n{node('zq-c')}")
+    (directory / "rbac.yml").write_text(f"{ROLE}---\n{node('zq-c')}")
+    assert told(look(source)) == {}
+    (directory / "rbac.yml").write_text(ROLE)
+    assert told(look(source)) == {"zq-c": 8}
+
+
+def test_a_file_that_is_held_back_may_go(source: FileSource, directory: Path) -> None:
+    """Nothing of it is left."""
+    (directory / "other.yaml").write_text(node("zq-b", 5))
+    look(source)
+    (directory / "other.yaml").unlink()
+    assert told(look(source)) == {}
+    (directory / "nodes.yaml").write_text(node("zq-a"))
+    assert told(look(source)) == {"zq-b": None}
+
+
+def test_rights_are_handed_on_whole_when_one_changes(source: FileSource, directory: Path) -> None:
+    """An edit of nodes does not touch them."""
+    (directory / "nodes.yaml").write_text(node("zq-a"))
+    assert look(source).rbac is None
+    (directory / "rbac.yml").write_text(f"{ROLE}---\n{ROLE.replace('name: r', 'name: s')}")
+    rbac = look(source).rbac
+    assert rbac is not None
+    assert [each["metadata"]["name"] for each in rbac] == ["r", "s"]
+    (directory / "rbac.yml").unlink()
+    assert look(source).rbac == ()
+
+
+def test_tokens_are_handed_on_when_they_change(source: FileSource, directory: Path) -> None:
+    """Nothing is left of them when the file goes."""
+    (directory / "tokens.csv").write_text("t,v,1\n")
+    assert look(source).tokens == b"t,v,1\n"
+    assert look(source).tokens is None
+    (directory / "tokens.csv").unlink()
+    assert look(source).tokens == b""
+    assert look(source).tokens is None
+
+
+def test_a_tokens_file_that_cannot_be_read_is_reported(
+    source: FileSource, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The tokens that were read stay."""
+    (directory / "tokens.csv").unlink()
+    (directory / "tokens.csv").symlink_to(UNREADABLE)
+    assert look(source).tokens is None
+    assert "tokens.csv: cannot be read" in caplog.records[-1].__dict__["fault"]
+
+
+def test_every_fault_is_told_at_start(directory: Path) -> None:
+    """Exit code 2 lists them all, with file, document and line."""
+    (directory / "bad.yaml").write_text(f"{node('zq-c')}---\na: b: c\n")
+    (directory / "nameless.yaml").write_text("apiVersion: v1\nkind: Node\n")
+    (directory / "twice.yaml").write_text(node("zq-b"))
+    (directory / "unreadable.yaml").symlink_to(UNREADABLE)
+    with pytest.raises(FilesError) as raised:
+        FileSource(directory).load()
+    assert [str(fault) for fault in raised.value.faults] == [
+        "bad.yaml, document 2, line 6: mapping values are not allowed in this context",
+        "nameless.yaml, document 1, line 1: metadata.name is required",
+        "nodes.yaml, document 2, line 6: the same Node is in twice.yaml, document 1, line 1",
+        "twice.yaml, document 1, line 1: the same Node is in nodes.yaml, document 2, line 6",
+        "unreadable.yaml: cannot be read",
+    ]
+
+
+def test_an_object_that_is_twice_in_one_file_is_a_fault(tmp_path: Path) -> None:
+    """Which of them counts could only be guessed."""
+    (tmp_path / "a.yaml").write_text(f"{node('zq-a')}---\n{node('zq-a', 1)}")
+    with pytest.raises(FilesError, match=r"document 2, line 6: the same Node is in a\.yaml"):
+        FileSource(tmp_path).load()
+
+
+def test_a_directory_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    """At start it ends the program, with a sentence."""
+    with pytest.raises(FilesError, match="not a directory that can be read"):
+        FileSource(tmp_path / "nowhere").load()
+
+
+def test_a_directory_that_vanishes_is_not_heard_of(
+    source: FileSource, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No bookmarks: what it told grows old; it is logged once, and followed when it is back."""
+    directory.rename(directory.with_name("away"))
+    assert source.poll() == Update()
+    assert source.poll() == Update()
+    assert len(caplog.records) == 1
+    directory.with_name("away").rename(directory)
+    assert source.poll().events
+
+
+def test_kinds_that_are_not_read_are_logged_once_each(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line, however many objects there are."""
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    (tmp_path / "a.yaml").write_text(f"{config}---\n{config}")
+    with caplog.at_level(logging.INFO):
+        FileSource(tmp_path).load()
+    assert [record.__dict__["object_kind"] for record in caplog.records] == ["v1 ConfigMap"]
+
+
+async def test_following_yields_the_directory_and_then_each_look(directory: Path) -> None:
+    """Unless it was loaded before; it is what a list-watch is."""
+    looks: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        looks.append(seconds)
+        await asyncio.sleep(0)
+
+    source: ListWatch = FileSource(directory, sleep)
+    batches: list[Batch] = []
+    async for batch in source.follow():
+        batches.append(batch)
+        if len(batches) == 3:
+            break
+    assert isinstance(batches[0].events[0], Listed)
+    assert isinstance(batches[1].events[0], Bookmark)
+    assert looks == [0.25, 0.25]
+
+
+async def test_following_what_was_loaded_begins_with_a_look(directory: Path) -> None:
+    """The caller has the list already."""
+    source = FileSource(directory, lambda seconds: asyncio.sleep(0))
+    source.load()
+    first = await anext(source.follow())
+    assert isinstance(first.events[0], Bookmark)
