@@ -1,0 +1,1 @@
+"""What is told: the published state of the calculation as the resources that clients read."""
