@@ -1,0 +1,91 @@
+"""Encoded objects and lists, kept per revision and form within one bound of bytes (design 6).
+
+An entry is named without its revision and checked against it, so what is out of date is replaced
+rather than left to age.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from cachetools import LRUCache
+
+from apiserver.http.forms import Form
+from apiserver.http.services import Served
+from storage.views.resource import Freshness, Key
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+
+#: What an entry costs beside its bytes.
+_ENTRY_BYTES: Final = 512
+
+_Name: TypeAlias = tuple[str, str | None, str | None, Form, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    stamp: int  # revision of an object, generation of a list
+    body: bytes
+
+
+class Bodies:
+    """The bytes of answers. Not for use by two threads."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._entries: LRUCache[_Name, _Entry] = LRUCache(max_bytes, getsizeof=_size)
+        self._heads: dict[tuple[str, Form, str], tuple[bytes, bytes, bytes]] = {}
+
+    def single(self, served: Served, key: Key, form: Form, version: str) -> bytes:
+        """Return one object, on a line."""
+        return self._item(served, key, form, version) + b"\n"
+
+    def _item(self, served: Served, key: Key, form: Form, version: str) -> bytes:
+        """Return one object, or its row in a Table, at the key's revision."""
+        return self._kept(
+            (served.info.plural, key.namespace, key.name, form, version),
+            key.revision,
+            lambda: served.encoder.item(served.resource.compose(key), form, version),
+        )
+
+    def listed(
+        self, served: Served, keys: Iterable[Key], revision: int, form: Form, version: str
+    ) -> bytes:
+        """Return a list or Table of these objects, under a revision of its own."""
+        before, middle, after = self._head(served, form, version)
+        items = b",".join([self._item(served, key, form, version) for key in keys])
+        return b"".join((before, b"%d" % revision, middle, items, after))
+
+    def whole(
+        self, served: Served, namespace: str | None, freshness: Freshness, form: Form, version: str
+    ) -> bytes:
+        """Return the list or Table of a namespace or, with None, of all. Raises NotReadyError."""
+        before, middle, after = self._head(served, form, version)
+
+        def rest() -> bytes:
+            keys = served.resource.keys(namespace)
+            items = b",".join([self._item(served, key, form, version) for key in keys])
+            return b"".join((middle, items, after))
+
+        name = (served.info.plural, namespace, None, form, version)
+        kept = self._kept(name, freshness.generation, rest)
+        return b"".join((before, b"%d" % freshness.list_revision(), kept))
+
+    def _head(self, served: Served, form: Form, version: str) -> tuple[bytes, bytes, bytes]:
+        name = (served.info.plural, form, version)
+        if name not in self._heads:
+            before, middle, after = served.encoder.list_head(form, version)
+            self._heads[name] = before, middle, after + b"\n"
+        return self._heads[name]
+
+    def _kept(self, name: _Name, stamp: int, make: Callable[[], bytes]) -> bytes:
+        entry = self._entries.get(name)
+        if entry is None or entry.stamp != stamp:
+            entry = _Entry(stamp, make())
+            if _size(entry) <= self._max_bytes:
+                self._entries[name] = entry
+        return entry.body
+
+
+def _size(entry: _Entry) -> int:
+    return len(entry.body) + _ENTRY_BYTES

@@ -1,0 +1,100 @@
+"""Connections: limits of what is read, and answers where there is no request yet (runtime 3)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
+from aiohttp.web_protocol import RequestHandler
+
+from apiserver.http.answers import failure, sent
+from apiserver.http.app import Handler
+from apiserver.http.status import BROKEN_REQUEST, HEADERS_TOO_LARGE, UNEXPECTED
+
+_log = logging.getLogger(__name__)
+
+#: All header lines of a request together, as Go bounds them.
+MAX_HEAD_BYTES: Final = 1 << 20
+
+#: Keywords of aiohttp's request handler.
+LIMITS: Final[dict[str, Any]] = {
+    "max_line_size": MAX_HEAD_BYTES,
+    "max_field_size": MAX_HEAD_BYTES,
+    "max_headers": 8192,  # lines; a user's groups come one to a line
+    "keepalive_timeout": 125.0,  # above the 90 s after which the aggregator drops idle connections
+    "lingering_time": 5.0,  # for a body that nobody reads
+    "auto_decompress": False,
+    "access_log": None,
+}
+
+_HEAD_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: application/json\r\n"
+    b"Cache-Control: no-cache, private\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b"
+) % (len(HEADERS_TOO_LARGE.body()), HEADERS_TOO_LARGE.body())
+
+
+class Connection(RequestHandler):
+    """One connection: aiohttp's request handler, with the bounds and error bodies of ours."""
+
+    __slots__ = ("_head_bytes", "_wall_clock")
+
+    def __init__(self, server: "Server", loop: asyncio.AbstractEventLoop, **limits: Any) -> None:
+        super().__init__(server, loop=loop, **limits)
+        self._head_bytes = 0
+        self._wall_clock = server.wall_clock
+
+    def data_received(self, data: bytes) -> None:
+        """Take what was read; a head of more than MAX_HEAD_BYTES ends the connection with 431.
+
+        The parser bounds each line only, and keeps all of them before anybody is identified.
+        """
+        if self._current_request is None and not self._messages:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES and self.transport is not None:
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.force_close()
+                return
+        super().data_received(data)
+        if self._messages:
+            self._head_bytes = 0
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what the parser could not read, and errors after the handler, with a Status."""
+        if status == 400:
+            answered = HEADERS_TOO_LARGE if isinstance(exc, LineTooLong) else BROKEN_REQUEST
+            _log.debug("a request could not be read", exc_info=exc)
+        else:
+            answered = UNEXPECTED
+            _log.error("a connection failed", exc_info=exc)
+        response = sent(
+            failure(answered, close=True),
+            request,
+            now=self._wall_clock(),
+            audit_id=str(uuid4()),
+        )
+        return cast(web.StreamResponse, response)  # aiohttp takes any that can be written
+
+
+class Server(web.Server):
+    """The protocol factory of a listening socket. To be made within the running loop."""
+
+    def __init__(self, handler: Handler, *, wall_clock: Callable[[], float]) -> None:
+        super().__init__(
+            cast(Any, handler),  # as in `Connection.handle_error`
+            handler_cancellation=True,
+            **LIMITS,
+        )
+        self.wall_clock = wall_clock
+
+    def __call__(self) -> RequestHandler:
+        """Return the handler of a new connection; a keyword that aiohttp does not know raises."""
+        return Connection(self, self._loop, **self._kwargs)

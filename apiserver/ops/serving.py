@@ -1,0 +1,99 @@
+"""The listening socket: TLS, and how it ends without cutting anybody off (contract 9.6, 10.6)."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from apiserver.ops.health import Check
+
+_HANDSHAKE_SECONDS: Final = 32  # Go's limit for a request's head
+_TLS_SHUTDOWN_SECONDS: Final = 2
+_BACKLOG: Final = 1024
+
+
+class Lifecycle:
+    """Where the process stands on its way to its end."""
+
+    def __init__(self) -> None:
+        self.stopping = False  # not ready any more, but everything is still answered
+        self.draining = False  # nothing new is taken
+
+    def shutdown_check(self) -> Check:
+        """Return the readiness check that fails first of all."""
+        return Check("shutdown", lambda: "the process is shutting down" if self.stopping else None)
+
+
+class Protocols(Protocol):
+    """Makes the protocol of each connection, and ends them all."""
+
+    def __call__(self) -> asyncio.Protocol:
+        """Return the protocol of a new connection."""
+        ...
+
+    async def shutdown(self, seconds: float | None, /) -> None:
+        """Close all connections, each after its request, or when this has passed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a listening socket ends."""
+
+    lifecycle: Lifecycle
+    idle: Callable[[], Awaitable[None]]  # waits until no request is in flight
+    grace_seconds: float = 0.0  # from not ready to not listening: until endpoints have followed
+    finish_seconds: float = 60.0  # for requests in flight
+
+
+def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Return the context of a server. Raises OSError and ssl.SSLError for files that do not fit."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+@asynccontextmanager
+async def serving(
+    protocols: Protocols, host: str, port: int, context: ssl.SSLContext, ending: Ending
+) -> AsyncIterator[int]:
+    """Listen while the block runs, and give it the port; 0 takes a free one. Raises OSError.
+
+    At the end of the block, also by an error: not ready, grace, no new connection and no new
+    request, then the requests in flight are waited for.
+    """
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(
+        protocols,
+        host,
+        port,
+        ssl=context,
+        backlog=_BACKLOG,
+        ssl_handshake_timeout=_HANDSHAKE_SECONDS,
+        ssl_shutdown_timeout=_TLS_SHUTDOWN_SECONDS,
+    )
+    try:
+        yield listener.sockets[0].getsockname()[1]
+    finally:
+        await _end(listener, protocols, ending)
+
+
+async def _end(listener: asyncio.Server, protocols: Protocols, ending: Ending) -> None:
+    ending.lifecycle.stopping = True
+    try:
+        await asyncio.sleep(ending.grace_seconds)
+    finally:  # a second signal cancels the waiting, not the closing
+        listener.close()
+        ending.lifecycle.draining = True
+        try:
+            async with asyncio.timeout(ending.finish_seconds):
+                await ending.idle()
+        except TimeoutError:
+            pass
+        await protocols.shutdown(1)
+        await listener.wait_closed()
