@@ -1,0 +1,3 @@
+"""Flags to Options to Config, the commands, and the composition root: the only place that builds
+things.
+"""

@@ -1,0 +1,136 @@
+"""`gpuclass-apiserver demo`: both ports over an embedded cluster, until a signal (design 11)."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+import apiserver
+from apiserver.cli.api import api_services, probe_services
+from apiserver.cli.clocks import wall_seconds
+from apiserver.cli.config import DemoConfig
+from apiserver.cli.embedded import EmbeddedCluster
+from apiserver.cli.flags import PROGRAM
+from apiserver.cli.state import Credential, Endpoints, StateDirectory
+from apiserver.http.app import build_handler
+from apiserver.http.bodies import Bodies
+from apiserver.http.connection import Server
+from apiserver.http.services import Services
+from apiserver.ops.logs import AccessLog, set_up_logging
+from apiserver.ops.serving import Ending, Lifecycle, serving, tls_context
+
+logger = logging.getLogger(__name__)
+
+_HOST: Final = "127.0.0.1"
+
+#: The tenant that the documentation speaks of.
+_TENANT: Final = "tenant-acme"
+
+
+def demo(config: DemoConfig) -> int:
+    """Serve until SIGINT or SIGTERM and return 0; 1 where a port cannot be had.
+
+    Raises ConfigError for files that cannot be served.
+    """
+    set_up_logging(sys.stderr)
+    cluster = EmbeddedCluster(config.directory or shipped_directory(), config)
+    state = StateDirectory(config.state_dir)
+    state.prepare(datetime.now(UTC))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_serve(cluster, state, config))
+
+
+def shipped_directory() -> Path:
+    """Return the folder with the demo's data: of the wheel, else of the checkout."""
+    packaged = Path(str(files(apiserver) / "demo_data"))
+    return packaged if packaged.is_dir() else Path(apiserver.__file__).parents[1] / "manifests/demo"
+
+
+async def _serve(cluster: EmbeddedCluster, state: StateDirectory, config: DemoConfig) -> int:
+    stopped = _stop_on_signals()
+    access_log = AccessLog(sys.stderr.write, asyncio.get_running_loop().call_later)
+    api, admission = Lifecycle(), Lifecycle()
+    services = api_services(cluster, access_log, api)
+    probes = probe_services(cluster, access_log, admission)
+    try:
+        async with (
+            _listening(services, config.secure_port, state, api) as port,
+            _listening(probes, config.admission_secure_port, state, admission) as admission_port,
+        ):
+            endpoints = Endpoints(
+                server=f"https://{_HOST}:{port}", admission=f"https://{_HOST}:{admission_port}"
+            )
+            credentials = [Credential(each.user.name, each.token) for each in cluster.users]
+            state.write_endpoints(endpoints, credentials)
+            logger.info("serving", extra=asdict(endpoints))
+            if sys.stdout.isatty():
+                sys.stdout.write(_what_to_type(cluster, state))
+                sys.stdout.flush()
+            await _follow(cluster, stopped)
+    except OSError as error:
+        sys.stderr.write(f"{PROGRAM}: cannot listen on loopback: {os.strerror(error.errno or 0)}\n")
+        return 1
+    finally:
+        access_log.flush()
+    return 0
+
+
+def _listening(
+    services: Services, port: int, state: StateDirectory, lifecycle: Lifecycle
+) -> AbstractAsyncContextManager[int]:
+    server = Server(build_handler(services, Bodies()), wall_clock=wall_seconds)
+    context = tls_context(state.certificate_file, state.key_file)
+    ending = Ending(lifecycle=lifecycle, idle=services.in_flight.idle)
+    return serving(server, _HOST, port, context, ending)
+
+
+async def _follow(cluster: EmbeddedCluster, stopped: asyncio.Event) -> None:
+    """Keep the cluster current until the stop; a task that fails ends the process."""
+    async with asyncio.TaskGroup() as tasks:
+        followers = [
+            tasks.create_task(cluster.follow_files(), name="follow files"),
+            tasks.create_task(cluster.follow_clock(), name="follow clock"),
+        ]
+        await stopped.wait()
+        for follower in followers:
+            follower.cancel()
+
+
+def _stop_on_signals() -> asyncio.Event:
+    """Return what is set by the first signal; the second one ends the process at once with 1."""
+    stopped = asyncio.Event()
+
+    def on_signal() -> None:
+        if stopped.is_set():
+            os._exit(1)
+        stopped.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal)
+    return stopped
+
+
+def _what_to_type(cluster: EmbeddedCluster, state: StateDirectory) -> str:
+    """Return three lines for a shell, and what they are for."""
+    beside = Path(sys.executable).with_name("kubectl")
+    kubectl = f"{beside if beside.exists() else 'kubectl'} --kubeconfig {state.kubeconfig_file}"
+    namespaces = cluster.published.tenants()
+    namespace = _TENANT if _TENANT in namespaces or not namespaces else namespaces[0]
+    return (
+        "Serving. In another terminal:\n\n"
+        f"  {kubectl} get gpuclassoptions -n {namespace}\n"
+        f"  {kubectl} get gpuclassoffers\n"
+        f"  {kubectl} explain gpuclassoptions.status\n\n"
+        f"Users are contexts: {', '.join(each.user.name for each in cluster.users)}."
+        " Ctrl-C ends it.\n"
+    )

@@ -1,0 +1,97 @@
+"""The embedded cluster: a directory's objects, users and rights, kept current (design 11)."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from apiserver.cli.clocks import wall_ms
+from apiserver.cli.config import ConfigError, DemoConfig
+from auth.authentication.chain import AuthenticatorChain
+from auth.authentication.static_tokens import (
+    StaticToken,
+    StaticTokenAuthenticator,
+    TokenFileError,
+    read_token_file,
+)
+from auth.authorization.always_allow import AlwaysAllowGroups, AlwaysAllowPaths
+from auth.authorization.chain import AuthorizerChain
+from auth.authorization.rbac import RBACAuthorizer
+from storage.cluster.cache import ClusterCache
+from storage.cluster.files import TOKENS_FILE, FilesError, FileSource, Update
+from storage.cluster.tenants import CozystackReader, GPUTenantReader, TenantReader
+from storage.model.snapshot import Policy
+from storage.pool.verdict import CapacityDetail
+from storage.views.recompute import Recompute
+from storage.views.revisions import TAG_BITS, RevisionLine
+
+logger = logging.getLogger(__name__)
+
+_READERS: Final[Mapping[str, type[TenantReader]]] = {
+    "gputenants": GPUTenantReader,
+    "cozystack": CozystackReader,
+}
+
+
+class EmbeddedCluster:
+    """Everything that a kube-apiserver would otherwise be asked for."""
+
+    def __init__(self, directory: Path, config: DemoConfig) -> None:
+        """Read the directory. Raises ConfigError with every fault in it."""
+        self._source = FileSource(directory)
+        self.cache = ClusterCache(tenants=_READERS[config.tenant_source](), clock=time.monotonic)
+        self._tokens = StaticTokenAuthenticator()
+        self._rbac = RBACAuthorizer()
+        self.users: Sequence[StaticToken] = ()
+        self.authenticator = AuthenticatorChain([self._tokens])
+        self.authorizer = AuthorizerChain([AlwaysAllowGroups(), AlwaysAllowPaths(), self._rbac])
+        try:
+            update = self._source.load()
+            self.users = read_token_file(update.tokens or b"")
+        except FilesError as error:
+            raise ConfigError(tuple(str(fault) for fault in error.faults)) from error
+        except TokenFileError as error:
+            problems = tuple(f"{TOKENS_FILE}: {problem}" for problem in error.problems)
+            raise ConfigError(problems) from error
+        self._tokens.replace(self.users)
+        self._rbac.replace(update.rbac or ())
+        for event in update.events:
+            self.cache.apply(event)
+        self._recompute = Recompute(
+            self.cache,
+            Policy(admission_disabled=config.admission_disabled),
+            CapacityDetail(config.capacity_detail),
+            RevisionLine(wall_ms, secrets.randbits(TAG_BITS)),
+            clock_ms=wall_ms,
+            monotonic=time.monotonic,
+            tick_ms=config.capacity_tick_ms,
+        )
+        self.published = self._recompute.published
+
+    async def follow_files(self) -> None:
+        """Take every edit; never returns."""
+        async for update in self._source.follow():
+            self._take(update)
+
+    async def follow_clock(self) -> None:
+        """Publish at each tick; never returns."""
+        while True:
+            await asyncio.sleep(self._recompute.sleep_ms() / 1000)
+            self._recompute.wake()
+
+    def _take(self, update: Update) -> None:
+        if update.rbac is not None:
+            self._rbac.replace(update.rbac)
+        if update.tokens is not None:
+            self._take_tokens(update.tokens)
+        self._recompute.take(update.events)
+
+    def _take_tokens(self, content: bytes) -> None:
+        try:
+            self._tokens.replace(read_token_file(content))
+        except TokenFileError as error:
+            # The last good users stay: a broken edit locks nobody out and lets nobody in.
+            logger.error("token file not read", extra={"problems": error.problems})

@@ -1,0 +1,131 @@
+"""The state directory of `demo`: certificates that are kept, kubeconfig and endpoints once it
+serves (design 11).
+"""
+
+import base64
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from apiserver.cli.config import ConfigError
+
+_CLUSTER: Final = "gpuclass-demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A user of the token file as a kubeconfig names it."""
+
+    user: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Where both ports listen."""
+
+    server: str
+    admission: str
+
+
+class StateDirectory:
+    """One state directory. All files are written by rename, so a reader never sees half of one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def ca_file(self) -> Path:
+        """The CA that signed the serving certificate."""
+        return self._path / "ca.crt"
+
+    @property
+    def certificate_file(self) -> Path:
+        """The serving certificate."""
+        return self._path / "serving.crt"
+
+    @property
+    def key_file(self) -> Path:
+        """The serving certificate's key."""
+        return self._path / "serving.key"
+
+    @property
+    def kubeconfig_file(self) -> Path:
+        """One context per user; the first user is current."""
+        return self._path / "kubeconfig"
+
+    def prepare(self, now: datetime) -> None:
+        """Make the directory and its certificates; keep those that can still be used.
+
+        Raises ConfigError where the directory cannot be written.
+        """
+        try:
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.chmod(0o700)
+            if not self._keeps_usable_pair(now):
+                self._make_pair(now)
+            self._remove_endpoints()
+        except OSError as error:
+            problem = f"--state-dir: {self._path} cannot be used: {error.strerror}"
+            raise ConfigError((problem,)) from error
+
+    def write_endpoints(self, endpoints: Endpoints, credentials: Sequence[Credential]) -> None:
+        """Write kubeconfig and endpoints.json; called once both ports serve."""
+        self._write("kubeconfig", self._kubeconfig(endpoints.server, credentials))
+        document = {"server": endpoints.server, "admission": endpoints.admission}
+        self._write("endpoints.json", json.dumps(document).encode() + b"\n")
+
+    def _keeps_usable_pair(self, now: datetime) -> bool:
+        files = (self.ca_file, self.certificate_file, self.key_file)
+        if not all(file.is_file() for file in files):
+            return False
+        # Imported late: a start with nothing kept needs it anyway, all others only here.
+        from apiserver.cli.certificates import still_serves
+
+        ca, certificate, key = (file.read_bytes() for file in files)
+        return still_serves(ca, certificate, key, now)
+
+    def _make_pair(self, now: datetime) -> None:
+        from apiserver.cli.certificates import new_pair
+
+        ca, certificate, key = new_pair(now)
+        self._write("serving.key", key)
+        self._write("serving.crt", certificate)
+        self._write("ca.crt", ca)
+
+    def _remove_endpoints(self) -> None:
+        """Take away what an earlier run wrote: whoever waits for it must not read old ports."""
+        (self._path / "endpoints.json").unlink(missing_ok=True)
+
+    def _kubeconfig(self, server: str, credentials: Sequence[Credential]) -> bytes:
+        ca = base64.b64encode(self.ca_file.read_bytes()).decode()
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {
+                    "name": _CLUSTER,
+                    "cluster": {"server": server, "certificate-authority-data": ca},
+                }
+            ],
+            "users": [{"name": each.user, "user": {"token": each.token}} for each in credentials],
+            "contexts": [
+                {"name": each.user, "context": {"cluster": _CLUSTER, "user": each.user}}
+                for each in credentials
+            ],
+            "current-context": credentials[0].user if credentials else "",
+        }
+        return yaml.safe_dump(document, sort_keys=False).encode()
+
+    def _write(self, name: str, content: bytes) -> None:
+        temporary = self._path / f".{name}.{os.getpid()}"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        temporary.replace(self._path / name)
