@@ -62,17 +62,23 @@ def resources(published: Published) -> dict[str, Served]:
             Served(
                 info=GPU_CLASS_OFFERS,
                 resource=GPUClassOffers(published),
-                encoder=ResourceEncoder(GPU_CLASS_OFFERS, offer, GPU_CLASS_OFFER_COLUMNS),
+                encoder=ResourceEncoder(
+                    GPU_CLASS_OFFERS, offer, GPU_CLASS_OFFER_COLUMNS, wall_seconds
+                ),
             ),
             Served(
                 info=GPU_CLASS_OPTIONS,
                 resource=GPUClassOptions(published),
-                encoder=ResourceEncoder(GPU_CLASS_OPTIONS, option, GPU_CLASS_OPTION_COLUMNS),
+                encoder=ResourceEncoder(
+                    GPU_CLASS_OPTIONS, option, GPU_CLASS_OPTION_COLUMNS, wall_seconds
+                ),
             ),
             Served(
                 info=CONSOLE_OPTIONS,
                 resource=ConsoleOptions(published),
-                encoder=ResourceEncoder(CONSOLE_OPTIONS, console_option, CONSOLE_OPTION_COLUMNS),
+                encoder=ResourceEncoder(
+                    CONSOLE_OPTIONS, console_option, CONSOLE_OPTION_COLUMNS, wall_seconds
+                ),
             ),
         )
     }

@@ -24,7 +24,7 @@ _Name: TypeAlias = tuple[str, str | None, str | None, Form, str]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    stamp: int  # revision of an object, generation of a list
+    stamp: tuple[int, int]  # revision of an object or generation of a list, and the moment
     body: bytes
 
 
@@ -44,7 +44,7 @@ class Bodies:
         """Return one object, or its row in a Table, at the key's revision."""
         return self._kept(
             (served.info.plural, key.namespace, key.name, form, version),
-            key.revision,
+            (key.revision, served.encoder.moment(form)),
             lambda: served.encoder.item(served.resource.compose(key), form, version),
         )
 
@@ -68,7 +68,7 @@ class Bodies:
             return b"".join((middle, items, after))
 
         name = (served.info.plural, namespace, None, form, version)
-        kept = self._kept(name, freshness.generation, rest)
+        kept = self._kept(name, (freshness.generation, served.encoder.moment(form)), rest)
         return b"".join((before, b"%d" % freshness.list_revision(), kept))
 
     def _head(self, served: Served, form: Form, version: str) -> tuple[bytes, bytes, bytes]:
@@ -78,7 +78,7 @@ class Bodies:
             self._heads[name] = before, middle, after + b"\n"
         return self._heads[name]
 
-    def _kept(self, name: _Name, stamp: int, make: Callable[[], bytes]) -> bytes:
+    def _kept(self, name: _Name, stamp: tuple[int, int], make: Callable[[], bytes]) -> bytes:
         entry = self._entries.get(name)
         if entry is None or entry.stamp != stamp:
             entry = _Entry(stamp, make())

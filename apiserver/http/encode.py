@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from apiserver.documents.resources import GROUP_VERSION, ResourceInfo
+from apiserver.http.ages import age_of
 from apiserver.http.forms import Form
 from apiserver.http.table import Column, definitions
 from storage.views.objects import (
@@ -90,12 +91,19 @@ def console_option(obj: ConsoleOption) -> Json:
 
 
 class ResourceEncoder(Generic[T]):
-    """Bytes of one resource's objects in every form; no state but its constants."""
+    """Bytes of one resource's objects in every form."""
 
     def __init__(
-        self, info: ResourceInfo, build: Callable[[T], Json], columns: tuple[Column[T], ...]
+        self,
+        info: ResourceInfo,
+        build: Callable[[T], Json],
+        columns: tuple[Column[T], ...],
+        clock: Callable[[], float],
     ) -> None:
+        """Take names, builder and columns of a resource; the clock gives Unix time in seconds."""
         self._info = info
+        self._clock = clock
+        self._shows_age = any(column.type == "date" for column in columns)
         self._build = build
         self._columns = columns
 
@@ -112,6 +120,11 @@ class ResourceEncoder(Generic[T]):
                 return _encode(self._row(obj) | {"object": _partial(obj.meta, version)})
             case Form.TABLE_OBJECT:
                 return _encode(self._row(obj) | {"object": self._object(obj)})
+
+    def moment(self, form: Form) -> int:
+        """Return the second for a Table with ages, else 0."""
+        in_table = form not in (Form.OBJECT, Form.PARTIAL)
+        return int(self._clock()) if in_table and self._shows_age else 0
 
     def list_head(self, form: Form, version: str) -> tuple[bytes, bytes, bytes]:
         """Return what stands before the revision, between it and the items, and after them."""
@@ -137,7 +150,12 @@ class ResourceEncoder(Generic[T]):
         } | self._build(obj)
 
     def _row(self, obj: T) -> Json:
-        return {"cells": [column.cell(obj) for column in self._columns]}
+        return {"cells": [self._cell(column, obj) for column in self._columns]}
+
+    def _cell(self, column: Column[T], obj: T) -> object:
+        cell = column.cell(obj)
+        # As upstream does it: kubectl prints what it gets.
+        return age_of(cell, self._clock()) if column.type == "date" else cell
 
 
 def _partial(meta: Meta, version: str) -> Json:

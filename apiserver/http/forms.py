@@ -26,6 +26,13 @@ class Encoder(Protocol[T_contra]):
         """
         ...
 
+    def moment(self, form: Form) -> int:
+        """Return what the bytes of a form depend on beside the object: the second, for ages.
+
+        0 for a form that depends on nothing else.
+        """
+        ...
+
     def list_head(self, form: Form, version: str) -> tuple[bytes, bytes, bytes]:
         """Return what stands before the revision, between it and the items, and after them.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import trustme
 
+from apiserver.cli.clocks import wall_seconds
 from apiserver.documents.build import build_documents
 from apiserver.documents.resources import CONSOLE_OPTIONS, GPU_CLASS_OFFERS, GPU_CLASS_OPTIONS
 from apiserver.http.app import build_handler
@@ -244,18 +245,22 @@ class FakeWorld:
                 GPU_CLASS_OPTIONS.plural: Served(
                     info=GPU_CLASS_OPTIONS,
                     resource=self.options,
-                    encoder=ResourceEncoder(GPU_CLASS_OPTIONS, option, GPU_CLASS_OPTION_COLUMNS),
+                    encoder=ResourceEncoder(
+                        GPU_CLASS_OPTIONS, option, GPU_CLASS_OPTION_COLUMNS, wall_seconds
+                    ),
                 ),
                 GPU_CLASS_OFFERS.plural: Served(
                     info=GPU_CLASS_OFFERS,
                     resource=self.offers,
-                    encoder=ResourceEncoder(GPU_CLASS_OFFERS, offer, GPU_CLASS_OFFER_COLUMNS),
+                    encoder=ResourceEncoder(
+                        GPU_CLASS_OFFERS, offer, GPU_CLASS_OFFER_COLUMNS, wall_seconds
+                    ),
                 ),
                 CONSOLE_OPTIONS.plural: Served(
                     info=CONSOLE_OPTIONS,
                     resource=self.console,
                     encoder=ResourceEncoder(
-                        CONSOLE_OPTIONS, console_option, CONSOLE_OPTION_COLUMNS
+                        CONSOLE_OPTIONS, console_option, CONSOLE_OPTION_COLUMNS, wall_seconds
                     ),
                 ),
             },
@@ -266,7 +271,7 @@ class FakeWorld:
             access_log=AccessLog(self.lines.append, asyncio.get_running_loop().call_later),
             in_flight=self.in_flight,
             draining=lambda: self.lifecycle.draining,
-            wall_clock=time.time,  # noqa: TID251  # the Date header of a real server
+            wall_clock=wall_seconds,
             monotonic=time.perf_counter,
         )
 

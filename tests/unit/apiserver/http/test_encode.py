@@ -1,6 +1,7 @@
 """Bytes of computed objects in every form."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from storage.views.objects import (
     OfferSpec,
 )
 
+NOW = datetime(2026, 1, 5, 7, 4, 5, tzinfo=UTC).timestamp()
 META = Meta(
     name="l40s",
     namespace="tenant-acme",
@@ -48,11 +50,13 @@ CAPACITY_UNKNOWN = Condition("Startable", "Unknown", "CapacityUnknown", "cannot 
 CAPACITY_HIDDEN = Condition("Startable", "Unknown", "CapacityHidden", "does not show")
 
 OPTIONS: Encoder[GPUClassOption] = ResourceEncoder(
-    GPU_CLASS_OPTIONS, option, GPU_CLASS_OPTION_COLUMNS
+    GPU_CLASS_OPTIONS, option, GPU_CLASS_OPTION_COLUMNS, lambda: NOW
 )
-OFFERS: Encoder[GPUClassOffer] = ResourceEncoder(GPU_CLASS_OFFERS, offer, GPU_CLASS_OFFER_COLUMNS)
+OFFERS: Encoder[GPUClassOffer] = ResourceEncoder(
+    GPU_CLASS_OFFERS, offer, GPU_CLASS_OFFER_COLUMNS, lambda: NOW
+)
 CONSOLE: Encoder[ConsoleOption] = ResourceEncoder(
-    CONSOLE_OPTIONS, console_option, CONSOLE_OPTION_COLUMNS
+    CONSOLE_OPTIONS, console_option, CONSOLE_OPTION_COLUMNS, lambda: NOW
 )
 
 
@@ -175,7 +179,7 @@ def test_wa_08_a_row_has_one_cell_per_column() -> None:
         "Entitlement": "NotRequired",
         "Largest-Fit": "4",
         "Display Name": "NVIDIA L40S 48 GB",
-        "Age": "2026-01-02T03:04:05Z",
+        "Age": "3d4h",
     }
 
 
@@ -262,6 +266,13 @@ def test_a_list_is_joined_from_its_parts(form: Form, kind: str, items: str) -> N
         assert [column["name"] for column in full["columnDefinitions"]][:2] == ["Name", "Mode"]
         assert full["columnDefinitions"][0]["format"] == "name"
         assert {column["priority"] for column in full["columnDefinitions"]} == {0, 1}
+
+
+def test_only_tables_with_ages_depend_on_the_moment() -> None:
+    """Everything else may be kept for as long as the revision stands."""
+    assert OPTIONS.moment(Form.OBJECT) == OPTIONS.moment(Form.PARTIAL) == 0
+    assert OPTIONS.moment(Form.TABLE_METADATA) == int(NOW)
+    assert CONSOLE.moment(Form.TABLE_METADATA) == 0
 
 
 def test_an_offer_tells_nothing_of_budgets() -> None:
