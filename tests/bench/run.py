@@ -1,6 +1,6 @@
 """Every performance bar, as a figure beside what it is held to; exit code 1 where one is missed.
 
-`python tests/bench/run.py [pool] [http]` runs some of them.
+`make bench ARGS="pool http"` runs some of them.
 """
 
 import importlib
@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-BENCHES: Final = {"pool": "bench.pool_bench", "http": "bench.http_bench"}
+BENCHES: Final = {
+    "pool": "bench.pool_bench",
+    "http": "bench.http_bench",
+    "server": "bench.server_bench",
+}
 
 
 def main(names: list[str]) -> int:
