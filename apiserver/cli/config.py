@@ -31,6 +31,7 @@ class DemoOptions:
     capacity_detail: str
     tenant_source: str
     admission_disabled: bool
+    unknown: tuple[str, ...]  # arguments that are no flag of the command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class DemoConfig:
 
 def demo_config(options: DemoOptions) -> DemoConfig:
     """Check the options. Raises ConfigError with all problems at once."""
-    problems: list[str] = []
+    problems = [f"{argument}: no such flag, --help lists them" for argument in options.unknown]
     directory = None if options.directory is None else Path(options.directory)
     if directory is not None and not directory.is_dir():
         problems.append(f"DIR: {options.directory} is not a directory")

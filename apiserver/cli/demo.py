@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import os
+import shlex
 import signal
 import sys
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -39,14 +41,22 @@ _TENANT: Final = "tenant-acme"
 def demo(config: DemoConfig) -> int:
     """Serve until SIGINT or SIGTERM and return 0; 1 where a port cannot be had.
 
-    Raises ConfigError for files that cannot be served.
+    Raises ConfigError for files that cannot be served, and for a state directory that cannot be
+    written.
     """
     set_up_logging(sys.stderr)
     cluster = EmbeddedCluster(config.directory or shipped_directory(), config)
-    state = StateDirectory(config.state_dir)
-    state.prepare(datetime.now(UTC))
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_serve(cluster, state, config))
+    with (
+        closing(StateDirectory(config.state_dir)) as state,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        state.prepare(datetime.now(UTC))
+        try:
+            runner.run(_serve(cluster, state, config))
+        except _PortError as error:
+            sys.stderr.write(f"{PROGRAM}: {error}\n")
+            return 1
+    return 0
 
 
 def shipped_directory() -> Path:
@@ -55,7 +65,11 @@ def shipped_directory() -> Path:
     return packaged if packaged.is_dir() else Path(apiserver.__file__).parents[1] / "manifests/demo"
 
 
-async def _serve(cluster: EmbeddedCluster, state: StateDirectory, config: DemoConfig) -> int:
+class _PortError(Exception):
+    """A port cannot be listened on; the message says which, and what to do."""
+
+
+async def _serve(cluster: EmbeddedCluster, state: StateDirectory, config: DemoConfig) -> None:
     stopped = _stop_on_signals()
     access_log = AccessLog(sys.stderr.write, asyncio.get_running_loop().call_later)
     api, admission = Lifecycle(), Lifecycle()
@@ -63,41 +77,56 @@ async def _serve(cluster: EmbeddedCluster, state: StateDirectory, config: DemoCo
     probes = probe_services(cluster, access_log, admission)
     try:
         async with (
-            _listening(services, config.secure_port, state, api) as port,
-            _listening(probes, config.admission_secure_port, state, admission) as admission_port,
+            _listening("--secure-port", config.secure_port, services, state, api) as port,
+            _listening(
+                "--admission-secure-port", config.admission_secure_port, probes, state, admission
+            ) as admission_port,
         ):
             endpoints = Endpoints(
                 server=f"https://{_HOST}:{port}", admission=f"https://{_HOST}:{admission_port}"
             )
-            credentials = [Credential(each.user.name, each.token) for each in cluster.users]
-            state.write_endpoints(endpoints, credentials)
+
+            def write_kubeconfig() -> None:
+                users = [Credential(each.user.name, each.token) for each in cluster.users]
+                state.write_kubeconfig(endpoints.server, users)
+
+            write_kubeconfig()
+            state.write_endpoints(endpoints)
             logger.info("serving", extra=asdict(endpoints))
             if sys.stdout.isatty():
                 sys.stdout.write(_what_to_type(cluster, state))
                 sys.stdout.flush()
-            await _follow(cluster, stopped)
-    except OSError as error:
-        sys.stderr.write(f"{PROGRAM}: cannot listen on loopback: {os.strerror(error.errno or 0)}\n")
-        return 1
+            await _follow(cluster, write_kubeconfig, stopped)
     finally:
         access_log.flush()
-    return 0
 
 
-def _listening(
-    services: Services, port: int, state: StateDirectory, lifecycle: Lifecycle
-) -> AbstractAsyncContextManager[int]:
+@asynccontextmanager
+async def _listening(
+    flag: str, port: int, services: Services, state: StateDirectory, lifecycle: Lifecycle
+) -> AsyncIterator[int]:
+    """Listen while the block runs, and give it the port. Raises _PortError."""
     server = Server(build_handler(services, Bodies()), wall_clock=wall_seconds)
     context = tls_context(state.certificate_file, state.key_file)
     ending = Ending(lifecycle=lifecycle, idle=services.in_flight.idle)
-    return serving(server, _HOST, port, context, ending)
+    async with AsyncExitStack() as stack:
+        try:
+            taken = await stack.enter_async_context(serving(server, _HOST, port, context, ending))
+        except OSError as error:
+            raise _PortError(
+                f"{flag}: cannot listen on {_HOST}:{port} ({os.strerror(error.errno or 0)});"
+                " give another port, or 0 for a free one"
+            ) from error
+        yield taken
 
 
-async def _follow(cluster: EmbeddedCluster, stopped: asyncio.Event) -> None:
+async def _follow(
+    cluster: EmbeddedCluster, on_users: Callable[[], None], stopped: asyncio.Event
+) -> None:
     """Keep the cluster current until the stop; a task that fails ends the process."""
     async with asyncio.TaskGroup() as tasks:
         followers = [
-            tasks.create_task(cluster.follow_files(), name="follow files"),
+            tasks.create_task(cluster.follow_files(on_users), name="follow files"),
             tasks.create_task(cluster.follow_clock(), name="follow clock"),
         ]
         await stopped.wait()
@@ -123,7 +152,9 @@ def _stop_on_signals() -> asyncio.Event:
 def _what_to_type(cluster: EmbeddedCluster, state: StateDirectory) -> str:
     """Return three lines for a shell, and what they are for."""
     beside = Path(sys.executable).with_name("kubectl")
-    kubectl = f"{beside if beside.exists() else 'kubectl'} --kubeconfig {state.kubeconfig_file}"
+    kubectl = shlex.join(
+        [str(beside) if beside.exists() else "kubectl", "--kubeconfig", str(state.kubeconfig_file)]
+    )
     namespaces = cluster.published.tenants()
     namespace = _TENANT if _TENANT in namespaces or not namespaces else namespaces[0]
     return (
@@ -131,6 +162,6 @@ def _what_to_type(cluster: EmbeddedCluster, state: StateDirectory) -> str:
         f"  {kubectl} get gpuclassoptions -n {namespace}\n"
         f"  {kubectl} get gpuclassoffers\n"
         f"  {kubectl} explain gpuclassoptions.status\n\n"
-        f"Users are contexts: {', '.join(each.user.name for each in cluster.users)}."
+        f"Users are contexts: {', '.join(each.user.name for each in cluster.users) or 'none'}."
         " Ctrl-C ends it.\n"
     )

@@ -1,10 +1,11 @@
 """The embedded cluster: a directory's objects, users and rights, kept current (design 11)."""
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -46,17 +47,10 @@ class EmbeddedCluster:
         self._tokens = StaticTokenAuthenticator()
         self._rbac = RBACAuthorizer()
         self.users: Sequence[StaticToken] = ()
+        self._tokens_fault: str | None = None
         self.authenticator = AuthenticatorChain([self._tokens])
         self.authorizer = AuthorizerChain([AlwaysAllowGroups(), AlwaysAllowPaths(), self._rbac])
-        try:
-            update = self._source.load()
-            self.users = read_token_file(update.tokens or b"")
-        except FilesError as error:
-            raise ConfigError(tuple(str(fault) for fault in error.faults)) from error
-        except TokenFileError as error:
-            problems = tuple(f"{TOKENS_FILE}: {problem}" for problem in error.problems)
-            raise ConfigError(problems) from error
-        self._tokens.replace(self.users)
+        update = self._load(directory)
         self._rbac.replace(update.rbac or ())
         for event in update.events:
             self.cache.apply(event)
@@ -71,16 +65,39 @@ class EmbeddedCluster:
         )
         self.published = self._recompute.published
 
-    async def follow_files(self) -> None:
-        """Take every edit; never returns."""
+    async def follow_files(self, on_users: Callable[[], None]) -> None:
+        """Take every edit, and say when the users are others; never returns."""
         async for update in self._source.follow():
+            users = self.users
             self._take(update)
+            if self.users != users:
+                on_users()
 
     async def follow_clock(self) -> None:
         """Publish at each tick; never returns."""
         while True:
             await asyncio.sleep(self._recompute.sleep_ms() / 1000)
             self._recompute.wake()
+
+    def _load(self, directory: Path) -> Update:
+        """Read objects and users. Raises ConfigError with the faults of both."""
+        problems: list[str] = []
+        update = Update()
+        tokens = b""
+        try:
+            update = self._source.load()
+            tokens = update.tokens or b""
+        except FilesError as error:
+            problems += [str(fault) for fault in error.faults]
+            with contextlib.suppress(OSError):  # told as a fault of the file by then
+                tokens = (directory / TOKENS_FILE).read_bytes()
+        try:
+            self._use(read_token_file(tokens))
+        except TokenFileError as error:
+            problems += [f"{TOKENS_FILE}: {problem}" for problem in error.problems]
+        if problems:
+            raise ConfigError(tuple(problems))
+        return update
 
     def _take(self, update: Update) -> None:
         if update.rbac is not None:
@@ -90,8 +107,24 @@ class EmbeddedCluster:
         self._recompute.take(update.events)
 
     def _take_tokens(self, content: bytes) -> None:
+        """Take the users of a file; a broken edit locks nobody out and lets nobody in."""
         try:
-            self._tokens.replace(read_token_file(content))
+            users = read_token_file(content)
         except TokenFileError as error:
-            # The last good users stay: a broken edit locks nobody out and lets nobody in.
-            logger.error("token file not read", extra={"problems": error.problems})
+            fault = "; ".join(error.problems)
+            if fault != self._tokens_fault:
+                logger.error(
+                    "token file not read, its last good users stay", extra={"fault": fault}
+                )
+            self._tokens_fault = fault
+            return
+        if self._tokens_fault is not None:
+            logger.info("token file is read again")
+            self._tokens_fault = None
+        self._use(users)
+
+    def _use(self, users: Sequence[StaticToken]) -> None:
+        self.users = users
+        self._tokens.replace(users)
+        if not users:
+            logger.warning("no users, every request is 401: tokens.csv is missing or empty")

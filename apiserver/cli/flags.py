@@ -17,12 +17,11 @@ ask again."""
 
 
 def parse(arguments: Sequence[str]) -> DemoOptions:
-    """Return the options of the command that was asked for.
+    """Return the options of the command that was asked for, and what is no flag of it.
 
-    Exits as argparse does: 0 after --help and --version, 2 with the usage after a flag it does not
-    know.
+    Exits as argparse does: 0 after --help and --version, 2 with the usage without a command.
     """
-    parsed = _parser().parse_args(arguments)
+    parsed, unknown = _parser().parse_known_args(arguments)
     return DemoOptions(
         directory=parsed.directory,
         state_dir=parsed.state_dir,
@@ -32,6 +31,7 @@ def parse(arguments: Sequence[str]) -> DemoOptions:
         capacity_detail=parsed.capacity_detail,
         tenant_source=parsed.tenant_source,
         admission_disabled=parsed.admission_disabled,
+        unknown=tuple(unknown),
     )
 
 

@@ -3,9 +3,11 @@ serves (design 11).
 """
 
 import base64
+import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +41,7 @@ class StateDirectory:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock: int | None = None  # a descriptor; the lock goes with it
 
     @property
     def ca_file(self) -> Path:
@@ -61,25 +64,59 @@ class StateDirectory:
         return self._path / "kubeconfig"
 
     def prepare(self, now: datetime) -> None:
-        """Make the directory and its certificates; keep those that can still be used.
+        """Take the directory, make it and its certificates; keep those that can still be used.
 
-        Raises ConfigError where the directory cannot be written.
+        What an earlier run wrote of its ports is taken away: whoever waits for it must not read
+        it. Raises ConfigError where the directory cannot be written, or another process has it.
         """
-        try:
+        with self._as_problem():
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.chmod(0o700)
+            self._take_lock()
             if not self._keeps_usable_pair(now):
                 self._make_pair(now)
-            self._remove_endpoints()
+            (self._path / "endpoints.json").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let another process have the directory."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def write_kubeconfig(self, server: str, credentials: Sequence[Credential]) -> None:
+        """Write a kubeconfig for these users. Raises ConfigError."""
+        with self._as_problem():
+            self._write("kubeconfig", self._kubeconfig(server, credentials))
+
+    def write_endpoints(self, endpoints: Endpoints) -> None:
+        """Write endpoints.json; called once both ports serve. Raises ConfigError."""
+        with self._as_problem():
+            document = {"server": endpoints.server, "admission": endpoints.admission}
+            self._write("endpoints.json", json.dumps(document).encode() + b"\n")
+
+    @contextmanager
+    def _as_problem(self) -> Iterator[None]:
+        """Turn what the operating system says into a problem of the flag."""
+        try:
+            yield
+        except FileExistsError as error:
+            problem = f"--state-dir: {self._path} is not a directory"
+            raise ConfigError((problem,)) from error
         except OSError as error:
             problem = f"--state-dir: {self._path} cannot be used: {error.strerror}"
             raise ConfigError((problem,)) from error
 
-    def write_endpoints(self, endpoints: Endpoints, credentials: Sequence[Credential]) -> None:
-        """Write kubeconfig and endpoints.json; called once both ports serve."""
-        self._write("kubeconfig", self._kubeconfig(endpoints.server, credentials))
-        document = {"server": endpoints.server, "admission": endpoints.admission}
-        self._write("endpoints.json", json.dumps(document).encode() + b"\n")
+    def _take_lock(self) -> None:
+        """Keep out a second process, which would overwrite what this one tells of its ports."""
+        if self._lock is not None:
+            return
+        lock = os.open(self._path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = lock
+        except BlockingIOError as error:
+            os.close(lock)
+            problem = f"--state-dir: {self._path} is in use by another process"
+            raise ConfigError((problem,)) from error
 
     def _keeps_usable_pair(self, now: datetime) -> bool:
         files = (self.ca_file, self.certificate_file, self.key_file)
@@ -98,10 +135,6 @@ class StateDirectory:
         self._write("serving.key", key)
         self._write("serving.crt", certificate)
         self._write("ca.crt", ca)
-
-    def _remove_endpoints(self) -> None:
-        """Take away what an earlier run wrote: whoever waits for it must not read old ports."""
-        (self._path / "endpoints.json").unlink(missing_ok=True)
 
     def _kubeconfig(self, server: str, credentials: Sequence[Credential]) -> bytes:
         ca = base64.b64encode(self.ca_file.read_bytes()).decode()

@@ -103,15 +103,20 @@ def test_users_and_rights_follow_their_files(demo: Demo, cluster: Path) -> None:
         "admin-token,admin,admin,system:masters\nada-token,ada,ada\n"
     )
     until_code(demo, "ada-token", 403)
+    assert "ada" in demo.kubectl("config", "get-contexts", "-o", "name").split()
     (cluster / "rbac.yaml").write_text(ADA_MAY_READ)
     until_code(demo, "ada-token", 200)
     (cluster / "tokens.csv").write_text("only-one-column\n")
-    demo.log.wait_for("token file not read")
+    demo.log.wait_for("token file not read, its last good users stay")
     assert demo.request(L40S, token="ada-token").code == 200
     (cluster / "rbac.yaml").unlink()
     until_code(demo, "ada-token", 403)
     (cluster / "tokens.csv").write_text("admin-token,admin,admin,system:masters\n")
+    demo.log.wait_for("token file is read again")
     until_code(demo, "ada-token", 401)
+    (cluster / "tokens.csv").unlink()
+    demo.log.wait_for("no users")
+    until_code(demo, "admin-token", 401)
 
 
 def until_code(demo: Demo, token: str, code: int) -> None:
@@ -160,11 +165,12 @@ def test_every_fault_of_the_files_is_told_with_exit_code_2(tmp_path: Path, clust
     (cluster / "broken.yaml").write_text("a: 1\n---\nb: [\n")
     (cluster / "worse.json").write_text("{")
     (cluster / "twice.yaml").write_bytes((cluster / "30-gpuclasses.yaml").read_bytes())
+    (cluster / "tokens.csv").write_text("one-column\n")
     with starting_demo(tmp_path / "state", str(cluster)) as demo:
         assert demo.process.wait(30) == 2
         demo.log.join()
     told = "".join(demo.log.lines)
-    for file in ("broken.yaml", "worse.json", "twice.yaml"):
+    for file in ("broken.yaml", "worse.json", "twice.yaml", "tokens.csv"):
         assert file in told
     assert "Traceback" not in told
 
@@ -186,8 +192,23 @@ def test_a_port_that_is_taken_is_told_without_a_traceback(tmp_path: Path, demo: 
     command = [*demo_command(tmp_path / "other", ()), f"--secure-port={port}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "cannot listen on loopback" in done.stderr
+    assert f"--secure-port: cannot listen on 127.0.0.1:{port}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_second_demo_leaves_the_first_ones_state_alone(demo: Demo, cluster: Path) -> None:
+    """Two servers in one state directory would overwrite each other's kubeconfig."""
+    done = subprocess.run(
+        demo_command(demo.state, [str(cluster)]),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "in use by another process" in done.stderr
+    assert json.loads((demo.state / "endpoints.json").read_text())["server"] == demo.server
+    assert demo.rows("gco", "l40s", "-n", "tenant-acme")
 
 
 def test_both_ports_listen_and_the_second_answers_its_probes_only(demo: Demo) -> None:
@@ -205,7 +226,7 @@ def test_both_ports_listen_and_the_second_answers_its_probes_only(demo: Demo) ->
 def test_on_a_terminal_it_says_what_to_type(tmp_path: Path, cluster: Path) -> None:
     """Three kubectl lines with --kubeconfig (design 11)."""
     ours, theirs = pty.openpty()
-    command = demo_command(tmp_path / "state", [str(cluster)])
+    command = demo_command(tmp_path / "my state", [str(cluster)])
     with subprocess.Popen(command, cwd=ROOT, stdout=theirs, stderr=subprocess.DEVNULL) as process:
         os.close(theirs)
         told = ""
@@ -217,3 +238,4 @@ def test_on_a_terminal_it_says_what_to_type(tmp_path: Path, cluster: Path) -> No
     lines = [line for line in told.splitlines() if "--kubeconfig" in line]
     assert len(lines) == 3
     assert "get gpuclassoptions -n tenant-acme" in lines[0]
+    assert f"'{tmp_path}/my state/kubeconfig'" in lines[0]

@@ -74,11 +74,22 @@ def test_problems_end_with_exit_code_2(capsys: pytest.CaptureFixture[str]) -> No
     assert told[1].startswith("gpuclass-apiserver: --capacity-tick: '-1s'")
 
 
-@pytest.mark.parametrize("arguments", [[], ["demo", "--unknown"], ["serv"], ["demo", "--state"]])
-def test_an_unknown_flag_or_command_is_exit_code_2_with_usage(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+def test_an_unknown_flag_is_told_with_the_other_problems(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Flags are never guessed from their first letters."""
+    assert run(["demo", "--state=x", "--capacity-tick=5x", "--frob"]) == 2
+    told = capsys.readouterr().err
+    assert "--state=x: no such flag" in told
+    assert "--frob: no such flag" in told
+    assert "--capacity-tick: '5x'" in told
+
+
+@pytest.mark.parametrize("arguments", [[], ["serv"], ["demo", "--secure-port"]])
+def test_a_command_line_that_cannot_be_read_is_exit_code_2_with_usage(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The usage says what could have been typed."""
     with pytest.raises(SystemExit) as ended:
         run(arguments)
     assert ended.value.code == 2
