@@ -5,6 +5,7 @@ source is known while every feed it is read from was listed and is fresh (design
 told stays while it is stale, and is believed again when the feed is heard of.
 """
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -26,6 +27,8 @@ from storage.model.snapshot import (
     Source,
 )
 
+logger = logging.getLogger(__name__)
+
 
 class ClusterCache:
     """The decoded objects of a cluster."""
@@ -42,6 +45,7 @@ class ClusterCache:
         self._stale_after = stale_after
         self._shelves: dict[Feed, Shelf] = {}
         self._failures: Counter[Kind] = Counter()
+        self._silent: set[Kind] = set()  # logged as not heard of
         self._tenants = TenantLedger(tenants)
         self._licenses: dict[str, frozenset[str] | None] = {}
         self._known: set[Source] = set()
@@ -49,10 +53,13 @@ class ClusterCache:
             **{source: frozenset({kind}) for kind, source in DIRECT_SOURCES.items()},
             Source.TENANTS: tenants.kinds,
         }
+        self._needed: Final = frozenset({Kind.SECRET}.union(*self._kinds_of.values()))
 
     def apply(self, event: Event) -> tuple[Change, ...]:
         """Take one event; return what it changes, in the order in which it must be applied."""
         feed = event.feed
+        if feed.kind not in self._needed:
+            return ()
         if isinstance(event, Failed):
             self._failures[feed.kind] += 1
             return ()
@@ -67,6 +74,7 @@ class ClusterCache:
         shelf.fresh = shelf.listed = listed
         changes = self._changes(shelf, changed) if changed else []
         if freshened:
+            self._log_heard(feed.kind)
             changes.extend(self._known_changes())
         if feed.kind is Kind.SECRET and (changed or freshened):
             changes.extend(self._license_changes())
@@ -81,6 +89,7 @@ class ClusterCache:
         ]
         for shelf in old:
             shelf.fresh = False
+            self._log_silent(shelf.kind)
         return (*self._known_changes(), *self._license_changes()) if old else ()
 
     def snapshot(self, now_ms: int = 0) -> ClusterSnapshot:
@@ -121,8 +130,23 @@ class ClusterCache:
         return {kind: self._failures[kind] for kind in self._needed_kinds()}
 
     def _needed_kinds(self) -> list[Kind]:
-        needed = frozenset().union(*self._kinds_of.values()) | {Kind.SECRET}
-        return [kind for kind in Kind if kind in needed]
+        return [kind for kind in Kind if kind in self._needed]
+
+    def _log_silent(self, kind: Kind) -> None:
+        """Log that a kind is not heard of, once however many feeds it has."""
+        if kind not in self._silent:
+            self._silent.add(kind)
+            logger.warning(
+                "source not heard of, its figures are unknown",
+                extra={"object_kind": kind.kind, "seconds": self._stale_after},
+            )
+
+    def _log_heard(self, kind: Kind) -> None:
+        """Log that the last silent feed of a kind was heard of again."""
+        feeds = (shelf for shelf in self._shelves.values() if shelf.kind is kind)
+        if kind in self._silent and all(shelf.fresh or not shelf.listed for shelf in feeds):
+            self._silent.remove(kind)
+            logger.info("source heard of again", extra={"object_kind": kind.kind})
 
     def _counted(self, count: Callable[[Shelf], int]) -> Mapping[Kind, int]:
         totals = dict.fromkeys(self._needed_kinds(), 0)

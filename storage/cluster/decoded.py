@@ -13,6 +13,9 @@ class Ref:
     namespace: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredTenant:
@@ -53,6 +56,7 @@ class Decoded:
     ref: Ref
     value: Value | None  # None: it says nothing to the calculation, or is left out
     problem: str = ""  # what could not be understood; tells neither values nor names
+    origin: str = ""  # where it is written, of one that could not be understood; "": in a cluster
 
     @property
     def counts(self) -> bool:

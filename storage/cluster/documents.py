@@ -6,13 +6,15 @@ of the content goes into it.
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeAlias
 
 import yaml
+from yaml.constructor import SafeConstructor
+
+from storage.cluster.syntax_faults import json_fault, yaml_fault
 
 try:
     from yaml import CSafeLoader as _SafeLoader
@@ -28,6 +30,9 @@ _TIMESTAMP_TAG: Final = "tag:yaml.org,2002:timestamp"
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _MAX_LIST_DEPTH: Final = 8
 
+#: What PyYAML lets out where a value does not fit its tag, `!!int x` say, or is too large.
+_UNFIT: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
@@ -37,18 +42,14 @@ class FileFault:
     text: str
     document: int | None = None
     line: int | None = None
+    item: str = ""  # the path of a list's item in its document
 
     def __str__(self) -> str:
-        where = [self.file]
-        if self.document is not None:
-            where.append(f"document {self.document}")
-        if self.line is not None:
-            where.append(f"line {self.line}")
-        return f"{', '.join(where)}: {self.text}"
+        return f"{_place(self.file, self.document, self.line, self.item)}: {self.text}"
 
 
 class FileFaultError(Exception):
-    """A file that cannot be parsed."""
+    """A file, or an object of it, that cannot be read."""
 
     def __init__(self, fault: FileFault) -> None:
         super().__init__(str(fault))
@@ -62,13 +63,25 @@ class Position:
     file: str
     document: int
     line: int
+    item: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}, document {self.document}, line {self.line}"
+        return _place(self.file, self.document, self.line, self.item)
 
-    def fault(self, text: str) -> FileFaultError:
-        """Return the error that says what is wrong with what stands here."""
-        return FileFaultError(FileFault(self.file, text, self.document, self.line))
+    def fault(self, text: str) -> FileFault:
+        """Say what is wrong with what stands here."""
+        return FileFault(self.file, text, self.document, self.line, self.item)
+
+
+def _place(file: str, document: int | None, line: int | None, item: str) -> str:
+    where = [file]
+    if document is not None:
+        where.append(f"document {document}")
+    if line is not None:
+        where.append(f"line {line}")
+    if item:
+        where.append(item)
+    return ", ".join(where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,17 @@ class PlainObject:
     position: Position
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The objects of a file, in order, and its faults, by place."""
+
+    objects: tuple[PlainObject, ...]
+    faults: tuple[FileFault, ...]
+
+
+_Found: TypeAlias = PlainObject | FileFault
+
+
 class _Loader(_SafeLoader):
     """Plain values only, and times as text: objects in JSON know no other."""
 
@@ -90,113 +114,163 @@ class _Loader(_SafeLoader):
     }
 
 
-def parse(file: str, content: bytes) -> tuple[PlainObject, ...]:
-    """Return the objects of a file, in order. Raises FileFaultError."""
+def parse(file: str, content: bytes) -> Parsed:
+    """Return what a file holds, and everything that is wrong with it.
+
+    What is no YAML or JSON ends the file; any other fault costs its document or item only.
+    """
+    objects: list[PlainObject] = []
+    faults: dict[FileFault, None] = {}  # aliases repeat them
+    for found in _found(file, content):
+        if isinstance(found, PlainObject):
+            objects.append(found)
+        else:
+            faults[found] = None
+    return Parsed(objects=tuple(objects), faults=by_place(faults))
+
+
+def by_place(faults: Iterable[FileFault]) -> tuple[FileFault, ...]:
+    """Sort faults by file, document and line."""
+    return tuple(sorted(faults, key=lambda each: (each.file, each.document or 0, each.line or 0)))
+
+
+def _found(file: str, content: bytes) -> Iterator[_Found]:
     if len(content) > MAX_FILE_BYTES:
-        raise FileFaultError(FileFault(file, f"larger than {MAX_FILE_BYTES >> 20} MiB"))
-    is_json = PurePath(file).suffix == ".json"
-    documents = _json_document(file, content) if is_json else _yaml_documents(file, content)
-    return tuple(
-        found for value, position in documents for found in _unpacked(value, position, depth=0)
-    )
+        yield FileFault(file, f"larger than {MAX_FILE_BYTES >> 20} MiB")
+    elif PurePath(file).suffix == ".json":
+        yield from _in_json(file, content)
+    else:
+        yield from _in_yaml(file, content)
 
 
-def _yaml_documents(file: str, content: bytes) -> Iterator[tuple[Any, Position]]:
+def _in_yaml(file: str, content: bytes) -> Iterator[_Found]:
     number = 1
     try:
         loader = _Loader(content)
         while loader.check_node():
             node = loader.get_node()
             assert node is not None  # check_node said so
-            position = Position(file, number, node.start_mark.line + 1)
-            _check_nodes(node, position)
-            yield loader.construct_document(node), position
+            yield from _in_node(node, Position(file, number, node.start_mark.line + 1))
             number += 1
+    except yaml.YAMLError as error:
+        text, line = yaml_fault(error, content)
+        yield FileFault(file, text, number, line)
+    except RecursionError:
+        yield FileFault(file, "nested too deep", number)
+
+
+def _in_node(node: yaml.Node, position: Position) -> Iterator[_Found]:
+    """Yield what a document holds; a fault in YAML's terms hides those in terms of objects."""
+    faults = dict.fromkeys(_node_faults(node, position))
+    if faults:
+        yield from faults
+        return
+    try:
+        # One for each document: what a fault leaves behind would come up in the next.
+        value = SafeConstructor().construct_document(node)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else None
-        raise FileFaultError(FileFault(file, _in_our_words(error), number, line)) from error
-    except yaml.reader.ReaderError as error:
-        line = content.count(b"\n", 0, error.position) + 1
-        raise FileFaultError(FileFault(file, "not text in UTF-8", number, line)) from error
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        raise FileFaultError(FileFault(file, "a value cannot be read", number)) from error
+        text, line = yaml_fault(error, b"")
+        yield FileFault(position.file, text, position.document, line)
+    except RecursionError:
+        yield position.fault("nested too deep")
+    except _UNFIT:
+        yield position.fault("a value does not fit its tag, or is too large")
+    else:
+        yield from _unpacked(value, position, depth=0)
 
 
-def _in_our_words(error: yaml.MarkedYAMLError) -> str:
-    """Return what the parser says of YAML, less what it quotes of the content."""
-    problem = re.split(r"['\"`(]", error.problem or "not YAML", maxsplit=1)[0]
-    return problem.strip() or "not YAML"
-
-
-def _check_nodes(root: Any, position: Position) -> None:
-    """Refuse a document whose aliases blow it up, or loop, and keys that are there twice."""
+def _node_faults(root: yaml.Node, position: Position) -> Iterator[FileFault]:
+    """Yield what is wrong below a node: tags, keys, and aliases that blow it up or loop."""
     waiting = [root]
     seen = 0
     while waiting:
         node = waiting.pop()
         seen += 1
         if seen > MAX_DOCUMENT_NODES:
-            raise position.fault("too large once its aliases are expanded")
+            yield position.fault("too large once its aliases are expanded")
+            return
+        if node.tag not in SafeConstructor.yaml_constructors:
+            yield _fault_at(node, position, "a tag that is not plain YAML")
         if isinstance(node, yaml.MappingNode):
-            _check_keys(node, position)
+            yield from _key_faults(node, position)
             for key, value in node.value:
-                waiting += (key, value)
+                waiting += (value,) if key.tag == _MERGE_TAG else (key, value)
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
 
 
-def _check_keys(node: yaml.MappingNode, position: Position) -> None:
+def _key_faults(node: yaml.MappingNode, position: Position) -> Iterator[FileFault]:
     keys = set()
     for key, _ in node.value:
-        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
+        if not isinstance(key, yaml.ScalarNode):
+            yield _fault_at(key, position, "a key is a list or mapping")
+        elif key.tag == _MERGE_TAG:
             continue
-        if (key.tag, key.value) in keys:
-            line = key.start_mark.line + 1
-            raise Position(position.file, position.document, line).fault("a key is there twice")
-        keys.add((key.tag, key.value))
+        elif (key.tag, key.value) in keys:
+            yield _fault_at(key, position, "a key is there twice")
+        else:
+            keys.add((key.tag, key.value))
 
 
-def _json_document(file: str, content: bytes) -> Iterator[tuple[Any, Position]]:
+def _fault_at(node: yaml.Node, position: Position, text: str) -> FileFault:
+    return FileFault(position.file, text, position.document, node.start_mark.line + 1)
+
+
+class _NotPlainError(Exception):
+    """Something in JSON that is not taken, as a sentence."""
+
+
+def _in_json(file: str, content: bytes) -> Iterator[_Found]:
     try:
         value = json.loads(content, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise FileFaultError(FileFault(file, "not JSON", 1, error.lineno)) from error
-    except (ValueError, RecursionError) as error:
-        raise FileFaultError(FileFault(file, "a value cannot be read", 1)) from error
-    yield value, Position(file, 1, 1)
+        yield FileFault(file, json_fault(error), 1, error.lineno)
+    except UnicodeDecodeError:
+        yield FileFault(file, "not text in UTF-8", 1)
+    except _NotPlainError as error:
+        yield FileFault(file, str(error), 1)
+    except ValueError:
+        yield FileFault(file, "a number has too many digits", 1)
+    except RecursionError:
+        yield FileFault(file, "nested too deep", 1)
+    else:
+        yield from _unpacked(value, Position(file, 1, 1), depth=0)
 
 
 def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise _NotPlainError("a key is there twice")
     return found
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError("a constant that JSON does not have")
+    raise _NotPlainError("NaN and Infinity are not in JSON")
 
 
-def _unpacked(value: Any, position: Position, *, depth: int) -> Iterator[PlainObject]:
+def _unpacked(value: Any, position: Position, *, depth: int) -> Iterator[_Found]:
     """Yield a document's objects: itself, or the items of a list. An empty document has none."""
     if value is None:
         return
     if not isinstance(value, dict):
-        raise position.fault("not an object")
+        yield position.fault("not an object")
+        return
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not (isinstance(api_version, str) and api_version and isinstance(kind, str) and kind):
-        raise position.fault("apiVersion and kind are required")
+        yield position.fault("apiVersion and kind are required")
+        return
     if not kind.endswith("List") or "items" not in value:
         yield PlainObject(api_version, kind, value, position)
         return
     items = value["items"] or ()
     if not isinstance(items, list | tuple) or depth == _MAX_LIST_DEPTH:
-        raise position.fault("items is not a list of objects")
+        yield position.fault("items is not a list of objects")
+        return
     # Items of a typed list come without kind and apiVersion out of the API server.
     inherited = {} if kind == "List" else {"apiVersion": api_version, "kind": kind[: -len("List")]}
-    for item in items:
-        full = {**inherited, **item} if isinstance(item, dict) else item
-        if full is None:
-            raise position.fault("items holds something that is not an object")
-        yield from _unpacked(full, position, depth=depth + 1)
+    for index, item in enumerate(items):
+        at = replace(position, item=f"{position.item}.items[{index}]".lstrip("."))
+        if isinstance(item, dict):
+            yield from _unpacked({**inherited, **item}, at, depth=depth + 1)
+        else:
+            yield at.fault("not an object")

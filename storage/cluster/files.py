@@ -9,13 +9,21 @@ keeps its last good state.
 import asyncio
 import logging
 import stat
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from storage.cluster.decode import decode
-from storage.cluster.documents import MAX_FILE_BYTES, FileFault, FileFaultError, parse
+from storage.cluster.decoded import Decoded
+from storage.cluster.documents import (
+    MAX_FILE_BYTES,
+    FileFault,
+    FileFaultError,
+    by_place,
+    parse,
+)
 from storage.cluster.kinds import Kind
 from storage.cluster.list_watch import Bookmark, Changed, Event, Feed, Gone, Listed
 from storage.cluster.manifests import Identity, Manifest, manifest_of
@@ -27,17 +35,21 @@ TOKENS_FILE: Final = "tokens.csv"
 #: Seconds between two looks at the directory: an edit is in the answers within a second.
 FOLLOW_INTERVAL: Final = 0.25
 
+#: Faults of one file that a log line tells; a file that is there twice has one for each object.
+_FAULTS_TOLD: Final = 10
+
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _BOOKMARKS: Final[tuple[Event, ...]] = tuple(Bookmark(Feed(kind)) for kind in Kind)
 
 Signature = tuple[int, int, int, int]
 Manifests = tuple[Manifest, ...]
+Faults = tuple[FileFault, ...]
 
 
 class FilesError(Exception):
     """The directory cannot be served; every fault found in it."""
 
-    def __init__(self, faults: tuple[FileFault, ...]) -> None:
+    def __init__(self, faults: Faults) -> None:
         super().__init__("; ".join(str(fault) for fault in faults))
         self.faults = faults
 
@@ -65,7 +77,8 @@ class FileSource:
         self._read: dict[str, Signature] = {}  # when last read
         self._good: dict[str, Manifests] = {}  # by file: its last good state
         self._held_back: dict[str, Manifests] = {}  # parsed, but at odds with another file
-        self._faults: dict[str, FileFault] = {}  # last logged
+        self._faults: dict[str, Faults] = {}  # last logged
+        self._unreadable = False  # the directory, at the last look
         self._skipped: set[str] = set()  # kinds that were logged as not read
 
     def load(self) -> Update:
@@ -75,21 +88,22 @@ class FileSource:
         except OSError as error:
             fault = FileFault(str(self._directory), "not a directory that can be read")
             raise FilesError((fault,)) from error
+        self._read = dict(self._seen)
         faults: list[FileFault] = []
         tokens = None
-        for name, signature in self._seen.items():
+        for name in self._seen:
+            if name != TOKENS_FILE:
+                self._good[name], found = self._parsed(name)
+                faults += found
+                continue
             try:
-                content = self._content(name)
-                if name == TOKENS_FILE:
-                    tokens = content
-                else:
-                    self._good[name] = self._parsed(name, content)
+                tokens = self._content(name)
             except FileFaultError as error:
                 faults.append(error.fault)
-            self._read[name] = signature
-        faults += _repeated(self._good).values()
+        for repeated in _repeated(self._good).values():
+            faults += repeated
         if faults:
-            raise FilesError(tuple(sorted(faults, key=str)))
+            raise FilesError(by_place(faults))
         self._loaded = True
         return Update(events=self._listed(), rbac=self._rbac(), tokens=tokens)
 
@@ -101,9 +115,9 @@ class FileSource:
         try:
             seen = self._look()
         except OSError:
-            self._report(str(self._directory), FileFault(str(self._directory), "cannot be read"))
+            self._report_directory(unreadable=True)
             return Update()
-        self._faults.pop(str(self._directory), None)
+        self._report_directory(unreadable=False)
         settled = {name for name in seen if seen[name] == self._seen.get(name)}
         changed = {name for name in settled if seen[name] != self._read.get(name)}
         gone = self._read.keys() - seen.keys() - self._seen.keys()
@@ -168,17 +182,26 @@ class FileSource:
         except OSError as error:
             raise FileFaultError(FileFault(name, "cannot be read")) from error
 
-    def _parsed(self, name: str, content: bytes) -> Manifests:
-        """Return what a file holds of the kinds that are read. Raises FileFaultError."""
-        manifests = []
-        for found in parse(name, content):
-            manifest = manifest_of(found)
+    def _parsed(self, name: str) -> tuple[Manifests, Faults]:
+        """Return what a file holds of the kinds that are read, and its faults."""
+        try:
+            parsed = parse(name, self._content(name))
+        except FileFaultError as error:
+            return (), (error.fault,)
+        manifests: list[Manifest] = []
+        faults = list(parsed.faults)
+        for found in parsed.objects:
+            try:
+                manifest = manifest_of(found)
+            except FileFaultError as error:
+                faults.append(error.fault)
+                continue
             if manifest is not None:
                 manifests.append(manifest)
             elif (skipped := f"{found.api_version} {found.kind}") not in self._skipped:
                 self._skipped.add(skipped)
                 logger.info("objects of a kind that is not read", extra={"object_kind": skipped})
-        return tuple(manifests)
+        return tuple(manifests), by_place(faults)
 
     def _take_tokens(self, changed: set[str], gone: set[str]) -> bytes | None:
         if TOKENS_FILE in gone:
@@ -191,9 +214,9 @@ class FileSource:
         try:
             content = self._content(TOKENS_FILE)
         except FileFaultError as error:
-            self._report(TOKENS_FILE, error.fault)
+            self._report(TOKENS_FILE, (error.fault,))
             return None
-        self._report(TOKENS_FILE, None)
+        self._report(TOKENS_FILE, ())
         return content
 
     def _take(self, changed: set[str], gone: set[str]) -> None:
@@ -206,10 +229,11 @@ class FileSource:
         candidates = {name: held for name, held in self._held_back.items() if name not in changed}
         for name in changed:
             self._read[name] = self._seen[name]
-            try:
-                candidates[name] = self._parsed(name, self._content(name))
-            except FileFaultError as error:
-                self._report(name, error.fault)
+            manifests, faults = self._parsed(name)
+            if faults:
+                self._report(name, faults)
+            else:
+                candidates[name] = manifests
         self._settle(candidates)
 
     def _settle(self, candidates: dict[str, Manifests]) -> None:
@@ -226,18 +250,36 @@ class FileSource:
                 self._report(name, faults[name])
         for name, manifests in candidates.items():
             self._good[name] = manifests
-            self._report(name, None)
+            self._report(name, ())
 
-    def _report(self, name: str, fault: FileFault | None) -> None:
-        """Log a fault once, and that it is over."""
-        if self._faults.get(name) == fault:
+    def _report(self, name: str, faults: Faults) -> None:
+        """Log what is wrong with a file, once while it stays the same, and that it is over."""
+        if self._faults.get(name, ()) == faults:
             return
-        if fault is None:
+        if not faults:
             del self._faults[name]
             logger.info("file is read again", extra={"file": name})
             return
-        self._faults[name] = fault
-        logger.error("file not read, its last good state stays", extra={"fault": str(fault)})
+        self._faults[name] = faults
+        told = "; ".join(str(fault) for fault in faults[:_FAULTS_TOLD])
+        more = max(0, len(faults) - _FAULTS_TOLD)
+        logger.error(
+            "file not read, its last good state stays",
+            extra={"faults": f"{told}; and {more} more" if more else told},
+        )
+
+    def _report_directory(self, *, unreadable: bool) -> None:
+        """Log that the directory cannot be read, once, and that it is over."""
+        if self._unreadable == unreadable:
+            return
+        self._unreadable = unreadable
+        extra = {"directory": str(self._directory)}
+        if unreadable:
+            logger.error(
+                "directory cannot be read; if this lasts, figures become unknown", extra=extra
+            )
+        else:
+            logger.info("directory is read again", extra=extra)
 
     def _listed(self) -> tuple[Event, ...]:
         objects: dict[Kind, list[Manifest]] = {kind: [] for kind in Kind}
@@ -245,7 +287,7 @@ class FileSource:
             if manifest.kind is not None:
                 objects[manifest.kind].append(manifest)
         return tuple(
-            Listed(Feed(kind), tuple(decode(kind, each.payload) for each in found))
+            Listed(Feed(kind), tuple(_decoded(kind, each) for each in found))
             for kind, found in objects.items()
         )
 
@@ -262,19 +304,27 @@ def _payload(world: Mapping[Identity, Manifest], identity: Identity) -> bytes | 
     return manifest.payload if manifest else None
 
 
-def _repeated(files: Mapping[str, Manifests]) -> dict[str, FileFault]:
-    """Return a fault for each file that holds an object which is there twice."""
+def _decoded(kind: Kind, manifest: Manifest) -> Decoded:
+    """Decode an object; of one that is not understood it is told where it is written."""
+    decoded = decode(kind, manifest.payload)
+    return replace(decoded, origin=str(manifest.position)) if decoded.problem else decoded
+
+
+def _repeated(files: Mapping[str, Manifests]) -> dict[str, Faults]:
+    """Return, by file, a fault for each object that is there twice."""
     first: dict[Identity, Manifest] = {}
-    faults: dict[str, FileFault] = {}
+    faults: defaultdict[str, list[FileFault]] = defaultdict(list)
     for name in sorted(files):
         for manifest in files[name]:
             earlier = first.setdefault(manifest.identity, manifest)
             if earlier is not manifest:
+                # One title may tell what the other hides.
+                agreed = manifest.title == earlier.title
+                title = manifest.title if agreed else f"this {manifest.identity.kind}"
                 for one, other in ((manifest, earlier), (earlier, manifest)):
-                    text = f"the same {one.identity.kind} is in {other.position}"
-                    at = one.position
-                    faults.setdefault(at.file, FileFault(at.file, text, at.document, at.line))
-    return faults
+                    fault = one.position.fault(f"{title} is also in {other.position}")
+                    faults[fault.file].append(fault)
+    return {name: by_place(found) for name, found in faults.items()}
 
 
 def _events(
@@ -292,5 +342,5 @@ def _events(
         if manifest is None:
             events.append(Gone(feed, identity.ref))
         else:
-            events.append(Changed(feed, decode(kind, manifest.payload)))
+            events.append(Changed(feed, _decoded(kind, manifest)))
     return events

@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from storage.cluster.decoded import Ref
-from storage.cluster.documents import PlainObject, Position
+from storage.cluster.documents import FileFaultError, PlainObject, Position
 from storage.cluster.kinds import Kind, group_of, kind_named
 
 _UID_NAMESPACE: Final = UUID("3d6e5c0a-94a1-5d0b-8a55-0c2c2f6f3a11")
@@ -46,6 +46,14 @@ class Manifest:
     payload: bytes  # the value in JSON, as an API server would send it; of a Secret only its place
     position: Position
 
+    @property
+    def title(self) -> str:
+        """The object as a person is told of it: by name, unless that could tell a node's."""
+        name = str(self.identity.ref)
+        if _may_tell_a_node(self.kind, self.value) or not name.isprintable():
+            return f"this {self.identity.kind}"
+        return f"{self.identity.kind} {name}"
+
 
 def manifest_of(found: PlainObject) -> Manifest | None:
     """Return an object that is read, filled in; None: its kind is not. Raises FileFaultError."""
@@ -70,15 +78,26 @@ def manifest_of(found: PlainObject) -> Manifest | None:
     )
 
 
+def _may_tell_a_node(kind: Kind | None, value: Mapping[str, Any]) -> bool:
+    """Whether a name could tell a node's (design 2): a kubelet names its own pods after it."""
+    if kind is not Kind.POD:
+        return kind is Kind.NODE
+    spec = value.get("spec")
+    node = spec.get("nodeName") or "" if isinstance(spec, dict) else None
+    if not isinstance(node, str):
+        return True
+    return bool(node) and node in value["metadata"]["name"]
+
+
 def _filled_in(found: PlainObject, *, namespaced: bool) -> dict[str, Any]:
     metadata = found.value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
-        raise found.position.fault("metadata.name is required")
+        raise FileFaultError(found.position.fault("metadata.name is required"))
     filled = dict(metadata)
     namespace = filled.pop("namespace", None) or "default"
     if not isinstance(namespace, str):
-        raise found.position.fault("metadata.namespace must be text")
+        raise FileFaultError(found.position.fault("metadata.namespace must be text"))
     if namespaced:
         filled["namespace"] = namespace
     place = (found.kind, namespace if namespaced else "", name)
@@ -91,4 +110,4 @@ def _in_json(value: Mapping[str, Any], position: Position) -> bytes:
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise position.fault("holds a value that JSON does not have") from error
+        raise FileFaultError(position.fault("holds a value that JSON does not have")) from error

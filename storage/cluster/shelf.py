@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 
+from storage.cluster.consequences import consequence
 from storage.cluster.decoded import Decoded, Ref, Value
 from storage.cluster.kinds import Kind
 from storage.model.objects import Pod
@@ -54,7 +55,12 @@ class Shelf:
         """Take one object; return whether its value differs."""
         old = self._objects.get(new.ref)
         if new.problem and (old is None or old.problem != new.problem):
-            self._log(new)
+            extra = self._told_of(new) | {"problem": new.problem}
+            if new.origin:
+                extra["origin"] = new.origin
+            logger.warning(consequence(new.value), extra=extra)
+        elif old and old.problem and not new.problem:
+            logger.info("object is understood again", extra=self._told_of(old))
         if new.counts:
             self._objects[new.ref] = new
         else:
@@ -64,18 +70,22 @@ class Shelf:
     def remove(self, ref: Ref) -> bool:
         """Drop one object; return whether it said something."""
         old = self._objects.pop(ref, None)
+        if old and old.problem:
+            logger.info("object that was not understood has gone", extra=self._told_of(old))
         return old is not None and old.value is not None
 
-    def _log(self, undecodable: Decoded) -> None:
-        """Say what could not be understood, once for each problem; no node's name (design 2)."""
-        ref = undecodable.ref
-        extra = {"object_kind": self.kind.kind, "problem": undecodable.problem}
-        if not self._names_a_node(undecodable):
-            extra["object_namespace"], extra["object_name"] = ref.namespace, ref.name
-        logger.warning("object not understood", extra=extra)
+    def _told_of(self, undecodable: Decoded) -> dict[str, str]:
+        """Return what a log line tells of an object: no node's name (design 2)."""
+        told = {"object_kind": self.kind.kind}
+        if self.kind is Kind.NODE:
+            return told
+        told["object_namespace"] = undecodable.ref.namespace
+        if not _may_tell_a_node(undecodable):
+            told["object_name"] = undecodable.ref.name
+        return told
 
-    def _names_a_node(self, decoded: Decoded) -> bool:
-        """Whether the name tells a node: pods that a kubelet runs by itself end in its name."""
-        value = decoded.value
-        own_pod = isinstance(value, Pod) and value.node and value.name.endswith(value.node)
-        return self.kind is Kind.NODE or bool(own_pod)
+
+def _may_tell_a_node(undecodable: Decoded) -> bool:
+    """Whether a name could tell a node's: a kubelet names its own pods after it."""
+    value = undecodable.value
+    return isinstance(value, Pod) and (not value.node or value.node in value.name)

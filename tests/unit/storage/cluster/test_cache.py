@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -295,11 +296,13 @@ def test_two_owners_of_one_namespace_come_and_go() -> None:
     assert platform(world).parent == "tenant-a"
 
 
-def test_kinds_that_nobody_reads_change_nothing() -> None:
-    """A directory has them all, whatever tenants are read from."""
+def test_kinds_that_nobody_reads_change_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """A directory has them all, whatever tenants are read from; nothing follows from them."""
     world = World(GPUTenantReader())
-    assert world.listed(Kind.HELM_RELEASE, a_release("tenant-root", "tenant-a")) == ()
+    broken = merged(a_release("tenant-root", "tenant-b"), {"metadata": {"labels": 5}})
+    assert world.listed(Kind.HELM_RELEASE, a_release("tenant-root", "tenant-a"), broken) == ()
     assert world.cache.snapshot().tenants == ()
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(
@@ -309,6 +312,8 @@ def test_kinds_that_nobody_reads_change_nothing() -> None:
         (Kind.VMI, a_vmi("[]"), True),
         (Kind.POD, a_pod(status=5), True),
         (Kind.POD, a_pod(metadata={"name": "proxy-zq-node"}, status=5), False),
+        (Kind.POD, a_pod(metadata={"name": "debug-zq-node-x"}, status=5), False),
+        (Kind.POD, a_pod(metadata={"name": "proxy-zq-node"}, spec=5), False),
         (Kind.NODE, a_node(status=5), False),
         (Kind.NODE, a_node(status={"allocatable": {"x.com/gpu": "x"}}), False),
     ],
@@ -316,7 +321,8 @@ def test_kinds_that_nobody_reads_change_nothing() -> None:
 def test_what_is_not_understood_is_counted_and_logged_once(
     kind: Kind, value: Value, shown: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Design 2: with kind and name, but never the name of a node, which own pods end in."""
+    """Design 2: with kind and name, but never the name of a node, which own pods hold."""
+    caplog.set_level(logging.INFO)
     world = World()
     world.listed(kind, value)
     world.changed(kind, value)
@@ -329,6 +335,140 @@ def test_what_is_not_understood_is_counted_and_logged_once(
     assert "zq-" not in str(record.__dict__)
     world.gone(kind, value["metadata"].get("namespace", ""), value["metadata"]["name"])
     assert world.cache.undecodable()[kind] == 0
+    gone = caplog.records[1]
+    assert (gone.levelno, gone.message) == (
+        logging.INFO,
+        "object that was not understood has gone",
+    )
+    assert "zq-" not in str(gone.__dict__)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "consequence"),
+    [
+        (Kind.GPU_CLASS, a_class(maxCount=0), "it is left out"),
+        (Kind.GPU_TENANT, a_tenant("x", parent=5), "it is left out"),
+        (
+            Kind.GPU_TENANT,
+            a_tenant("tenant-a", parent=5),
+            "its tenant is treated as ambiguous",
+        ),
+        (
+            Kind.HELM_RELEASE,
+            merged(a_release("tenant-root", "tenant-a"), {"metadata": {"labels": 5}}),
+            "its tenant is treated as ambiguous",
+        ),
+        (
+            Kind.RESOURCE_QUOTA,
+            a_quota("tenant-a", {"requests.x.com/gpu": "x"}),
+            "the budgets of its namespace are unknown",
+        ),
+        (Kind.KUBEVIRT, a_kubevirt({}, spec=5), "rows of its table of devices are left out"),
+        (Kind.VMI, a_vmi("[]"), "the VMI is charged by its devices and their names"),
+        (Kind.VMI, a_vmi(spec=5), "the budgets of its namespace are unknown"),
+        (
+            Kind.POD,
+            a_pod(status=5),
+            "the budgets of its namespace are unknown and its node has nothing free",
+        ),
+        (Kind.NODE, a_node(status=5), "it is left out"),
+        (
+            Kind.NODE,
+            a_node(status={"allocatable": {"x.com/gpu": "x"}}),
+            "devices of the node are left out",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_logged_with_what_follows(
+    kind: Kind, value: Value, consequence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One sentence for each kind: what an operator has to reckon with (design 2)."""
+    world = World(CozystackReader())
+    world.listed(kind, value)
+    (record,) = caplog.records
+    assert record.message == f"object not understood, {consequence}"
+    assert "origin" not in record.__dict__
+
+
+def test_where_an_object_is_written_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Of objects from files."""
+    broken = replace(decoded(Kind.GPU_CLASS, a_class(maxCount=0)), origin="a.yaml, document 1")
+    World().cache.apply(Changed(Feed(Kind.GPU_CLASS), broken))
+    assert caplog.records[0].__dict__["origin"] == "a.yaml, document 1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken", "mended"),
+    [
+        (Kind.GPU_CLASS, a_class(maxCount=0), a_class()),
+        (Kind.NODE, a_node(status=5), a_node()),
+        (
+            Kind.POD,
+            a_pod(metadata={"name": "proxy-zq-node"}, status=5),
+            a_pod(metadata={"name": "proxy-zq-node"}, spec={"containers": []}),
+        ),
+    ],
+)
+def test_it_is_logged_once_that_an_object_is_understood_again(
+    kind: Kind, broken: Value, mended: Value, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever mended it sees that it counts; a node's name stays out of it."""
+    caplog.set_level(logging.INFO)
+    world = World()
+    world.listed(kind, mended)
+    world.changed(kind, broken)
+    for _ in range(2):
+        world.changed(kind, mended)
+    levels = [(record.levelname, record.message.partition(",")[0]) for record in caplog.records]
+    assert levels == [
+        ("WARNING", "object not understood"),
+        ("INFO", "object is understood again"),
+    ]
+    assert "zq-" not in str([record.__dict__ for record in caplog.records])
+
+
+def test_a_source_that_falls_silent_is_logged_once_and_when_it_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Design 9: its figures are unknown meanwhile; the first list is no return."""
+    caplog.set_level(logging.INFO)
+    world = World()
+    world.listed(Kind.NODE, a_node())
+    world.listed(Kind.POD)
+    assert caplog.records == []
+    for _ in range(2):
+        world.clock.now += 181
+        world.cache.apply(Bookmark(Feed(Kind.POD)))
+        for _ in range(2):
+            world.cache.expire(world.clock.now)
+        for _ in range(2):
+            world.cache.apply(Bookmark(Feed(Kind.NODE)))
+    told = [(record.levelname, record.message) for record in caplog.records]
+    assert (
+        told
+        == [
+            ("WARNING", "source not heard of, its figures are unknown"),
+            ("INFO", "source heard of again"),
+        ]
+        * 2
+    )
+    assert {record.__dict__["object_kind"] for record in caplog.records} == {"Node"}
+
+
+def test_a_kind_of_several_feeds_is_back_with_the_last(caplog: pytest.LogCaptureFixture) -> None:
+    """Licenses are read by name: one line for all of them, without their names."""
+    caplog.set_level(logging.INFO)
+    world = World()
+    feeds = [Feed(Kind.SECRET, "lic-a"), Feed(Kind.SECRET, "lic-b")]
+    for feed in feeds:
+        world.listed(Kind.SECRET, name=feed.name)
+    world.clock.now += 181
+    world.cache.expire(world.clock.now)
+    world.cache.apply(Bookmark(feeds[0]))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    world.cache.apply(Bookmark(feeds[1]))
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert "lic-" not in str([record.__dict__ for record in caplog.records])
 
 
 FACES: dict[Kind, Sequence[Value]] = {

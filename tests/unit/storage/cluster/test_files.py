@@ -206,22 +206,32 @@ def test_a_tokens_file_that_cannot_be_read_is_reported(
     (directory / "tokens.csv").unlink()
     (directory / "tokens.csv").symlink_to(UNREADABLE)
     assert look(source).tokens is None
-    assert "tokens.csv: cannot be read" in caplog.records[-1].__dict__["fault"]
+    assert "tokens.csv: cannot be read" in caplog.records[-1].__dict__["faults"]
 
 
 def test_every_fault_is_told_at_start(directory: Path) -> None:
     """Exit code 2 lists them all, with file, document and line."""
     (directory / "bad.yaml").write_text(f"{node('zq-c')}---\na: b: c\n")
-    (directory / "nameless.yaml").write_text("apiVersion: v1\nkind: Node\n")
-    (directory / "twice.yaml").write_text(node("zq-b"))
+    nameless = "apiVersion: v1\nkind: Node\n"
+    (directory / "nameless.yaml").write_text(f"a: 1\n---\n{nameless}---\n{node('zq-d')}---\n!a b\n")
+    (directory / "rights.json").write_text('{"apiVersion": "v1", "kind": "List", "items": [5, {}]}')
+    (directory / "twice.yaml").write_text(f"{node('zq-b')}---\n{node('zq-d')}---\n{ROLE}")
     (directory / "unreadable.yaml").symlink_to(UNREADABLE)
     with pytest.raises(FilesError) as raised:
         FileSource(directory).load()
     assert [str(fault) for fault in raised.value.faults] == [
-        "bad.yaml, document 2, line 6: mapping values are not allowed in this context",
-        "nameless.yaml, document 1, line 1: metadata.name is required",
-        "nodes.yaml, document 2, line 6: the same Node is in twice.yaml, document 1, line 1",
-        "twice.yaml, document 1, line 1: the same Node is in nodes.yaml, document 2, line 6",
+        "bad.yaml, document 2, line 6: a colon stands where no key can be",
+        "nameless.yaml, document 1, line 1: apiVersion and kind are required",
+        "nameless.yaml, document 2, line 3: metadata.name is required",
+        "nameless.yaml, document 3, line 6: this Node is also in twice.yaml, document 2, line 6",
+        "nameless.yaml, document 4, line 11: a tag that is not plain YAML",
+        "nodes.yaml, document 2, line 6: this Node is also in twice.yaml, document 1, line 1",
+        "rbac.yml, document 1, line 1: ClusterRole r is also in twice.yaml, document 3, line 11",
+        "rights.json, document 1, line 1, items[0]: not an object",
+        "rights.json, document 1, line 1, items[1]: apiVersion and kind are required",
+        "twice.yaml, document 1, line 1: this Node is also in nodes.yaml, document 2, line 6",
+        "twice.yaml, document 2, line 6: this Node is also in nameless.yaml, document 3, line 6",
+        "twice.yaml, document 3, line 11: ClusterRole r is also in rbac.yml, document 1, line 1",
         "unreadable.yaml: cannot be read",
     ]
 
@@ -229,8 +239,60 @@ def test_every_fault_is_told_at_start(directory: Path) -> None:
 def test_an_object_that_is_twice_in_one_file_is_a_fault(tmp_path: Path) -> None:
     """Which of them counts could only be guessed."""
     (tmp_path / "a.yaml").write_text(f"{node('zq-a')}---\n{node('zq-a', 1)}")
-    with pytest.raises(FilesError, match=r"document 2, line 6: the same Node is in a\.yaml"):
+    with pytest.raises(FilesError, match=r"document 2, line 6: this Node is also in a\.yaml"):
         FileSource(tmp_path).load()
+
+
+def test_a_name_that_one_of_two_hides_is_not_told(tmp_path: Path) -> None:
+    """A pod that names its node, and the same pod without it."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: proxy-zq-a}\n"
+    (tmp_path / "a.yaml").write_text(f"{pod}spec: {{nodeName: zq-a}}\n---\n{pod}spec: {{}}\n")
+    with pytest.raises(FilesError) as raised:
+        FileSource(tmp_path).load()
+    assert len(raised.value.faults) == 2
+    assert "zq-" not in str(raised.value)
+
+
+def test_every_fault_of_an_edit_is_in_one_line(
+    source: FileSource, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As long as they stay the same; very many are counted. What is right in it waits too."""
+    path = directory / "nodes.yaml"
+    path.write_text(f"{node('zq-a', 1)}---\na: 1\n---\n!b c\n")
+    assert told(look(source)) == {}
+    path.write_text(f"{node('zq-a', 2)}---\na: 2\n---\n!b d\n")
+    assert told(look(source)) == {}
+    path.write_text(f"{node('zq-a', 2)}---\na: 2\n")
+    look(source)
+    path.write_text("a: 1\n---\n" * 12)
+    look(source)
+    faults = [record.__dict__["faults"] for record in caplog.records]
+    assert faults[:2] == [
+        "nodes.yaml, document 2, line 6: apiVersion and kind are required; "
+        "nodes.yaml, document 3, line 8: a tag that is not plain YAML",
+        "nodes.yaml, document 2, line 6: apiVersion and kind are required",
+    ]
+    assert faults[2].endswith("document 10, line 19: apiVersion and kind are required; and 2 more")
+
+
+def test_an_object_that_is_not_understood_says_where_it_is_written(directory: Path) -> None:
+    """So that whoever is told of it finds it; others need not say."""
+    (directory / "classes.yaml").write_text(
+        "# one\n---\napiVersion: gpu.cozystack.io/v1alpha1\nkind: GPUClass\nmetadata: {name: a}\n"
+    )
+    source = FileSource(directory)
+    listed = {
+        event.feed.kind: event.objects
+        for event in source.load().events
+        if isinstance(event, Listed)
+    }
+    assert [each.origin for each in listed[Kind.GPU_CLASS]] == ["classes.yaml, document 1, line 3"]
+    assert {each.origin for each in listed[Kind.NODE]} == {""}
+    (directory / "nodes.yaml").write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: zq-a}\nstatus: 5"
+    )
+    changed = [each.object for each in look(source).events if isinstance(each, Changed)]
+    assert [each.origin for each in changed] == ["nodes.yaml, document 1, line 1"]
 
 
 def test_a_directory_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
@@ -242,13 +304,19 @@ def test_a_directory_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
 def test_a_directory_that_vanishes_is_not_heard_of(
     source: FileSource, directory: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No bookmarks: what it told grows old; it is logged once, and followed when it is back."""
-    directory.rename(directory.with_name("away"))
-    assert source.poll() == Update()
-    assert source.poll() == Update()
-    assert len(caplog.records) == 1
-    directory.with_name("away").rename(directory)
-    assert source.poll().events
+    """No bookmarks: what it told grows old; it is logged once, and that it is back."""
+    caplog.set_level(logging.INFO)
+    for _ in range(2):
+        directory.rename(directory.with_name("away"))
+        assert source.poll() == Update()
+        assert source.poll() == Update()
+        directory.with_name("away").rename(directory)
+        assert source.poll().events
+        assert source.poll().events
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("ERROR", "directory cannot be read; if this lasts, figures become unknown"),
+        ("INFO", "directory is read again"),
+    ] * 2
 
 
 def test_kinds_that_are_not_read_are_logged_once_each(

@@ -93,6 +93,28 @@ def test_an_object_without_a_name_is_a_fault(metadata: object) -> None:
         manifest_of(plain("v1", "Pod", metadata))
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "title"),
+    [
+        ("Node", {"metadata": {"name": "zq-a"}}, "this Node"),
+        ("Pod", {"metadata": {"name": "a", "namespace": "n"}, "spec": {}}, "Pod n/a"),
+        ("Pod", {"metadata": {"name": "a"}, "spec": {"nodeName": "zq-a"}}, "Pod default/a"),
+        ("Pod", {"metadata": {"name": "x-zq-a"}, "spec": {"nodeName": "zq-a"}}, "this Pod"),
+        ("Pod", {"metadata": {"name": "debug-zq-a-x"}, "spec": {"nodeName": "zq-a"}}, "this Pod"),
+        ("Pod", {"metadata": {"name": "x-zq-a"}, "spec": {"nodeName": ["zq-a"]}}, "this Pod"),
+        ("Pod", {"metadata": {"name": "x-zq-a"}, "spec": "?"}, "this Pod"),
+        ("Pod", {"metadata": {"name": "x\nERROR"}, "spec": {}}, "this Pod"),
+    ],
+)
+def test_an_object_is_named_unless_it_could_name_a_node(
+    kind: str, value: dict[str, Any], title: str
+) -> None:
+    """Its title goes into logs (design 2), on one line."""
+    manifest = manifest_of(PlainObject("v1", kind, value, POSITION))
+    assert manifest is not None
+    assert manifest.title == title
+
+
 def test_nothing_of_a_secret_is_kept_but_its_place() -> None:
     """Its content is nobody's business here (design 2)."""
     value = {"metadata": {"name": "a"}, "data": {"token": "s"}, "stringData": {"token": "s"}}
