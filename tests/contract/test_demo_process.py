@@ -45,7 +45,7 @@ def replaced(path: Path, old: str, new: str) -> None:
     beside.replace(path)
 
 
-def until(demo: Demo, path: str, pointer: str, value: object) -> None:
+def assert_becomes(demo: Demo, path: str, pointer: str, value: object) -> None:
     """Ask until a status field has a value; each answer waits for the server, none for a clock."""
     for _ in range(20_000):
         found = json.loads(demo.request(path).body).get("status", {})
@@ -58,11 +58,11 @@ def until(demo: Demo, path: str, pointer: str, value: object) -> None:
 
 def test_an_edit_shows_in_the_answers(demo: Demo, cluster: Path) -> None:
     """A node that is cordoned gives nothing (GC-03), a class that is edited reads differently."""
-    until(demo, L40S, "capacity.free", 7)
+    assert_becomes(demo, L40S, "capacity.free", 7)
     replaced(cluster / "10-nodes.yaml", "name: zq-alder\n", "name: zq-alder-2\n")
-    until(demo, L40S, "capacity.free", 10)  # the pods of the old node hold nothing of the new one
+    assert_becomes(demo, L40S, "capacity.free", 10)  # the pods of the old node hold nothing of the new one
     replaced(cluster / "40-tenants.yaml", "units: 8", "units: 7")
-    until(demo, L40S, "budget.remaining", 0)
+    assert_becomes(demo, L40S, "budget.remaining", 0)
 
 
 def test_a_file_that_comes_and_goes_takes_its_objects_along(demo: Demo, cluster: Path) -> None:
@@ -70,11 +70,11 @@ def test_a_file_that_comes_and_goes_takes_its_objects_along(demo: Demo, cluster:
     moved = (cluster / "50-vmis.yaml").read_bytes()
     (cluster / "50-vmis.yaml").unlink()
     # Launchers whose VMI is not there are charged as plain pods, the waiting one among them.
-    until(demo, L40S, "budget.remaining", 1)
+    assert_becomes(demo, L40S, "budget.remaining", 1)
     (cluster / "60-pods.yaml").unlink()
-    until(demo, L40S, "budget.remaining", 4)
+    assert_becomes(demo, L40S, "budget.remaining", 4)
     (cluster / "more.yml").write_bytes(moved)
-    until(demo, L40S, "budget.remaining", 1)
+    assert_becomes(demo, L40S, "budget.remaining", 1)
 
 
 def test_a_broken_edit_changes_nothing_and_is_told_once(demo: Demo, cluster: Path) -> None:
@@ -86,9 +86,9 @@ def test_a_broken_edit_changes_nothing_and_is_told_once(demo: Demo, cluster: Pat
     assert "30-gpuclasses.yaml" in told
     # The next edit is taken although the broken one still stands.
     replaced(cluster / "40-tenants.yaml", "units: 8", "units: 7")
-    until(demo, L40S, "budget.remaining", 0)
+    assert_becomes(demo, L40S, "budget.remaining", 0)
     replaced(cluster / "40-tenants.yaml", "units: 7", "units: 8")
-    until(demo, L40S, "budget.remaining", 1)
+    assert_becomes(demo, L40S, "budget.remaining", 1)
     after = json.loads(demo.request(L40S).body)
     assert after["status"] == json.loads(before)["status"]
     assert len([line for line in demo.log.lines if "last good state" in line]) == 1
@@ -102,24 +102,24 @@ def test_users_and_rights_follow_their_files(demo: Demo, cluster: Path) -> None:
     (cluster / "tokens.csv").write_text(
         "admin-token,admin,admin,system:masters\nada-token,ada,ada\n"
     )
-    until_code(demo, "ada-token", 403)
+    assert_code_becomes(demo, "ada-token", 403)
     assert "ada" in demo.kubectl("config", "get-contexts", "-o", "name").split()
     (cluster / "rbac.yaml").write_text(ADA_MAY_READ)
-    until_code(demo, "ada-token", 200)
+    assert_code_becomes(demo, "ada-token", 200)
     (cluster / "tokens.csv").write_text("only-one-column\n")
     demo.log.wait_for("token file not read, its last good users stay")
     assert demo.request(L40S, token="ada-token").code == 200
     (cluster / "rbac.yaml").unlink()
-    until_code(demo, "ada-token", 403)
+    assert_code_becomes(demo, "ada-token", 403)
     (cluster / "tokens.csv").write_text("admin-token,admin,admin,system:masters\n")
     demo.log.wait_for("token file is read again")
-    until_code(demo, "ada-token", 401)
+    assert_code_becomes(demo, "ada-token", 401)
     (cluster / "tokens.csv").unlink()
     demo.log.wait_for("no users")
-    until_code(demo, "admin-token", 401)
+    assert_code_becomes(demo, "admin-token", 401)
 
 
-def until_code(demo: Demo, token: str, code: int) -> None:
+def assert_code_becomes(demo: Demo, token: str, code: int) -> None:
     """Ask until a user gets an answer of this code."""
     for _ in range(20_000):
         if demo.request(L40S, token=token).code == code:

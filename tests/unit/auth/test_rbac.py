@@ -397,7 +397,12 @@ JUNK = st.recursive(
     kind=st.sampled_from(["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"]),
     junk=JUNK,
 )
-def test_junk_in_an_object_never_raises(field: str, kind: str, junk: object) -> None:
+async def test_junk_in_an_object_neither_raises_nor_grants(
+    field: str, kind: str, junk: object
+) -> None:
     """Bad input: a file with it takes effect as far as it is well-formed."""
     whole = {**cluster_role("r", rule()), **cluster_binding("r"), "kind": kind}
-    RBACAuthorizer([{**whole, field: junk}])
+    authorizer = RBACAuthorizer([{**whole, field: junk}])
+    request = Attributes(verb="get", path="/anything")
+    ruling = await authorizer.authorize(User("somebody else"), request)
+    assert ruling.decision is Decision.NO_OPINION
