@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from storage.model.objects import VMI, GPUClass, KubeVirt, Node, Pod, TenantRecord
 
@@ -37,6 +37,8 @@ def key_of(obj: Object) -> tuple[Source, str]:
             return Source.CLASSES, obj.name
         case KubeVirt():
             return Source.KUBEVIRT, f"{obj.namespace}/{obj.name}"
+        case _:
+            assert_never(obj)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,38 @@ class Pool:
         self.told = UNTOLD  # what remained when it was last settled
 
 
-def declares(record: TenantRecord, class_name: str) -> bool:
-    """Whether a record has a budget entry for the class; 0 is one too."""
-    return any(name == class_name for name, _ in record.budgets)
+Roots = Mapping[str, Pool]  # by class: the pool that a namespace draws from
+
+NO_ROOTS: Final[Roots] = {}
+
+
+def declares(record: TenantRecord) -> frozenset[str]:
+    """Return the classes that a record has a budget entry for; 0 is one too."""
+    return frozenset(class_name for class_name, _ in record.budgets)
+
+
+def declared_pools(record: TenantRecord, above: Roots) -> Roots:
+    """Return a pool for each budget entry, carved out of what the parent draws from.
+
+    That is domain's carve(r,k): whole, used or not, from root(parent(c),k).
+    """
+    own = {
+        class_name: Pool(record.namespace, class_name, units, above.get(class_name))
+        for class_name, units in record.budgets
+    }
+    for pool in own.values():
+        if pool.above is not None:
+            pool.above.carve += pool.budget
+            pool.above.below.append(pool)
+    return own
+
+
+def roots(own: Roots, above: Roots) -> Roots:
+    """Return domain's root(t,k) by class: the nearest that declares it; none is unbounded.
+
+    Whoever declares nothing has the very mapping of its parent.
+    """
+    return {**above, **own} if own else above
 
 
 def shared(pool: Pool) -> int:

@@ -36,9 +36,9 @@ def eligible(node: Node, tolerations: Collection[Toleration]) -> bool:
     )
 
 
-def holds(pod: Pod) -> bool:
-    """Whether a pod holds what it requests on its node, being deleted or not."""
-    return pod.node is not None and not pod.final
+def held_on(pod: Pod) -> str | None:
+    """Return the node where a pod holds what it requests, being deleted or not; None: nowhere."""
+    return None if pod.final else pod.node
 
 
 def free(allocatable: int, held: int) -> int:
@@ -95,28 +95,18 @@ class CapacityLedger:
         self._on_resource: dict[str, dict[str, _ClassCapacity]] = {}  # then by class
         self._nodes_with: dict[str, set[str]] = {}  # by resource: nodes that advertise it
         self._classes: dict[str, _ClassCapacity] = {}
-        self._moved: set[str] = set()
 
     def capacity(self, class_name: str) -> Capacity | None:
         """Return the capacity of a class that was put, terminating or not."""
         held = self._classes.get(class_name)
         return None if held is None else held.capacity()
 
-    def take_moved(self) -> set[str]:
-        """Return the classes whose capacity may differ from what it was at the last call."""
-        moved, self._moved = self._moved, set()
-        return moved
-
     def replace_class(self, old: GPUClass | None, new: GPUClass | None) -> None:
         """Take a class in the place of what had its name; looks at every node with its resource."""
         if old is not None:
-            self._moved.add(old.name)
             del self._classes[old.name]
             del self._on_resource[old.resource_name][old.name]
-            if not self._on_resource[old.resource_name]:
-                del self._on_resource[old.resource_name]
         if new is not None:
-            self._moved.add(new.name)
             fresh = self._classes[new.name] = _ClassCapacity(new)
             self._on_resource.setdefault(new.resource_name, {})[new.name] = fresh
             for name in self._nodes_with.get(new.resource_name, ()):
@@ -128,14 +118,13 @@ class CapacityLedger:
             del self._nodes[old.name]
             for resource, _ in old.allocatable:
                 self._nodes_with[resource].discard(old.name)
-                for capacity in self._on_resource.get(resource, {}).values():
+                for capacity in self._on(resource):
                     capacity.set(old.name, None)
-                    self._moved.add(capacity.gpu_class.name)
         if new is not None:
             self._nodes[new.name] = new
             for resource, _ in new.allocatable:
                 self._nodes_with.setdefault(resource, set()).add(new.name)
-                self._look(new, resource, self._on_resource.get(resource, {}).values())
+                self._look(new, resource, self._on(resource))
 
     def replace_pod(self, old: Pod | None, new: Pod | None) -> None:
         """Take a pod in the place of what was there under its key."""
@@ -145,24 +134,29 @@ class CapacityLedger:
             self._count(new, 1)
 
     def _count(self, pod: Pod, sign: int) -> None:
-        if pod.node is None or not holds(pod):
+        name = held_on(pod)
+        if name is None:
             return
-        held = self._held.get(pod.node)
+        held = self._held.get(name)
         if held is None:
-            held = self._held[pod.node] = _Held()
+            held = self._held[name] = _Held()
         held.pods += sign
         for resource, count in pod.requests:
             held.units[resource] = held.units.get(resource, 0) + sign * count
         if not pod.readable:
             held.unread += sign
         if not held.pods:
-            del self._held[pod.node]
-        node = self._nodes.get(pod.node)
+            del self._held[name]
+        node = self._nodes.get(name)
         if node is not None:
             touched = dict(pod.requests if pod.readable else node.allocatable)
             for resource, _ in node.allocatable:
                 if resource in touched:
-                    self._look(node, resource, self._on_resource.get(resource, {}).values())
+                    self._look(node, resource, self._on(resource))
+
+    def _on(self, resource: str) -> Collection[_ClassCapacity]:
+        """Return the classes that stand for a resource."""
+        return self._on_resource.get(resource, {}).values()
 
     def _look(self, node: Node, resource: str, classes: Iterable[_ClassCapacity]) -> None:
         """Let classes on a resource see what a node has free of it."""
@@ -171,12 +165,10 @@ class CapacityLedger:
             if eligible(node, capacity.gpu_class.tolerations):
                 units = self._free(node, resource)
             capacity.set(node.name, units)
-            self._moved.add(capacity.gpu_class.name)
 
     def _free(self, node: Node, resource: str) -> int:
         held = self._held.get(node.name)
-        if held is None:
-            return free(dict(node.allocatable).get(resource, 0), 0)
-        if held.unread:
+        if held is not None and held.unread:
             return 0
-        return free(dict(node.allocatable).get(resource, 0), held.units.get(resource, 0))
+        taken = 0 if held is None else held.units.get(resource, 0)
+        return free(dict(node.allocatable)[resource], taken)

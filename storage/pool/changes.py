@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from storage.pool.answers import Capacity, ChangedParts, Offer
-from storage.pool.pools import Pools, Roots
+from storage.pool.budget import Roots
+from storage.pool.pools import Pools
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,7 +47,7 @@ class Told:
             offers=frozenset(differing(before.offers, now.offers)),
             capacities=frozenset(differing(before.capacities, now.capacities)),
             pools=frozenset(pools),
-            tenants=frozenset(tree.tenants() if tree else ()),
+            tenants=tree.tenants if tree else frozenset(),
             links=frozenset(tree.links() if tree else ()),
             licenses=frozenset(
                 (namespace, class_name)
@@ -71,13 +72,14 @@ class TreeChanges:
         self._before = before
         self._after = after
         self._roots_seen: dict[tuple[int, int], frozenset[str]] = {}
+        #: Namespaces that have a record in one tree only, or turned clear or unclear.
+        self.tenants = frozenset(self._moved_tenants())
 
     def pools(self) -> set[tuple[str, str]]:
         """Return (root, class) of pools that came, went or have another number left."""
         return differing(self._before.told(), self._after.told())
 
-    def tenants(self) -> Iterator[str]:
-        """Yield namespaces that have a record in one tree only, or turned clear or unclear."""
+    def _moved_tenants(self) -> Iterator[str]:
         before, after = self._before.tree.namespaces, self._after.tree.namespaces
         yield from before ^ after
         for namespace in before & after:
@@ -85,8 +87,9 @@ class TreeChanges:
                 yield namespace
 
     def links(self) -> Iterator[tuple[str, str]]:
-        """Yield (namespace, class) of recorded namespaces with another root or entitlement."""
-        for namespace in self._before.tree.namespaces & self._after.tree.namespaces:
+        """Yield (namespace, class) with another root or entitlement, beside those of `tenants`."""
+        recorded = self._before.tree.namespaces & self._after.tree.namespaces
+        for namespace in recorded - self.tenants:
             roots = self._moved_roots(self._before.roots(namespace), self._after.roots(namespace))
             granted = self._before.entitled(namespace) ^ self._after.entitled(namespace)
             for class_name in roots | granted:

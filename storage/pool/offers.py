@@ -20,6 +20,7 @@ class Catalogue:
         self._kubevirts: Final[dict[str, KubeVirt]] = {}
         self._classes_on: ClassesOn = {}
         self._offered: frozenset[str] = frozenset()
+        self._offers: dict[bool, Mapping[str, Offer]] = {}  # by whether they are readable, if asked
 
     @property
     def classes_on(self) -> ClassesOn:
@@ -38,6 +39,7 @@ class Catalogue:
 
     def replace_class(self, name: str, new: GPUClass | None) -> GPUClass | None:
         """Take a class in the place of what had its name; return that."""
+        self._offers.clear()
         old = self._classes.pop(name, None)
         if new is not None:
             self._classes[name] = new
@@ -49,6 +51,7 @@ class Catalogue:
 
     def replace_kubevirt(self, key: str, new: KubeVirt | None) -> None:
         """Take a KubeVirt object in the place of what was there under its key."""
+        self._offers.clear()
         self._kubevirts.pop(key, None)
         if new is not None:
             self._kubevirts[key] = new
@@ -74,6 +77,8 @@ class Catalogue:
         )
 
     def offers(self, *, readable: bool) -> Mapping[str, Offer]:
-        """Return every offer by name."""
-        offers = ((name, self.offer(name, readable=readable)) for name in self._classes)
-        return {name: offer for name, offer in offers if offer is not None}
+        """Return every offer by name; the very same mapping until one of them may differ."""
+        if readable not in self._offers:
+            offers = ((name, self.offer(name, readable=readable)) for name in self._classes)
+            self._offers[readable] = {name: offer for name, offer in offers if offer is not None}
+        return self._offers[readable]

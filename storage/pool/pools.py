@@ -8,26 +8,28 @@ An ambiguous namespace may have several parents. It draws from nothing itself, b
 pool it might be drawing from.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from storage.model.objects import TenantRecord
 from storage.pool.answers import Budget, BudgetState, PoolFigures
 from storage.pool.budget import (
+    NO_ROOTS,
     UNTOLD,
     Pool,
+    Roots,
+    declared_pools,
     declares,
     figures,
     largest_budgets,
     remaining,
+    roots,
     settle,
 )
 from storage.pool.tree import Tree
 from storage.pool.usage import NO_USAGE, Usage
 
-Roots = Mapping[str, Pool]  # by class: the pool that a namespace draws from
-
-_NO_ROOTS: Final[Roots] = {}
+_NO_CLASSES: Final[frozenset[str]] = frozenset()
 
 UNBOUNDED: Final = Budget(BudgetState.UNBOUNDED)
 UNKNOWN: Final = Budget(BudgetState.UNKNOWN)
@@ -41,22 +43,20 @@ class Pools:
         self.tree: Final = Tree(records)
         self._roots: Final[dict[str, Roots]] = {}  # of the namespaces whose place is clear
         self._own: Final[dict[str, Roots]] = {}  # by root: the pools that its records declare
+        self._surely: Final[dict[str, frozenset[str]]] = {}  # declared by an unclear one anyhow
         self._untold: Final[set[str]] = set()  # clear, but a budget on the way up cannot be read
         self._charged: Final[dict[str, Usage]] = {}
         self._dirty: Final[set[Pool]] = set()  # drawn from by whoever's usage moved
         for namespace, parent in self.tree.places.items():
             self._make_clear(self.tree.records(namespace)[0], parent)
         for namespace in self.tree.ambiguous:
-            self._own[namespace] = {
-                class_name: Pool(namespace, class_name, units, None)
-                for class_name, units in largest_budgets(self.tree.records(namespace)).items()
-            }
+            self._make_ambiguous(namespace)
         for namespace in self.tree.ambiguous:
             self._carve_ambiguous(namespace)
         for namespace, used in usage:
             self.charge(namespace, used)
         for namespace in self.tree.places:
-            for pool in self._own.get(namespace, _NO_ROOTS).values():
+            for pool in self._own.get(namespace, NO_ROOTS).values():
                 pool.below.sort(key=_budget, reverse=True)
                 settle(pool)
         self._dirty.clear()
@@ -106,15 +106,15 @@ class Pools:
         return {
             (namespace, class_name): pool.told
             for namespace in self._roots
-            for class_name, pool in self._own.get(namespace, _NO_ROOTS).items()
+            for class_name, pool in self._own.get(namespace, NO_ROOTS).items()
         }
 
     def roots(self, namespace: str) -> Roots:
         """Return the pools that a namespace draws from; none where that cannot be told."""
         home = self.tree.home(namespace)
         if home is None or home in self._untold:
-            return _NO_ROOTS
-        return self._roots.get(home, _NO_ROOTS)
+            return NO_ROOTS
+        return self._roots.get(home, NO_ROOTS)
 
     def standing(self, namespace: str) -> BudgetState | None:
         """Return what the tree alone says of every budget of a namespace; None: it is clear."""
@@ -148,7 +148,7 @@ class Pools:
 
         What remains is told only where the root's place is clear.
         """
-        pool = self._own.get(root, _NO_ROOTS).get(class_name)
+        pool = self._own.get(root, NO_ROOTS).get(class_name)
         if pool is None:
             return None
         clear = root in self._roots and root not in self._untold
@@ -156,25 +156,25 @@ class Pools:
 
     def _make_clear(self, record: TenantRecord, parent: str | None) -> None:
         """Make the pools of a namespace whose parent's are made already."""
-        above = _NO_ROOTS if parent is None else self._roots[parent]
-        if record.budgets:
-            own = {
-                class_name: Pool(record.namespace, class_name, units, above.get(class_name))
-                for class_name, units in record.budgets
-            }
-            for pool in own.values():
-                if pool.above is not None:
-                    pool.above.carve += pool.budget
-                    pool.above.below.append(pool)
+        above = NO_ROOTS if parent is None else self._roots[parent]
+        own = declared_pools(record, above) if record.budgets else NO_ROOTS
+        if own:
             self._own[record.namespace] = own
-            self._roots[record.namespace] = {**above, **own}
-        else:
-            self._roots[record.namespace] = above
+        self._roots[record.namespace] = roots(own, above)
         if not record.budget_readable:
             for pool in above.values():
                 pool.carve_told = False
         if not record.budget_readable or parent in self._untold:
             self._untold.add(record.namespace)
+
+    def _make_ambiguous(self, namespace: str) -> None:
+        """Make the pools that a namespace has in some reading of its records."""
+        records = self.tree.records(namespace)
+        self._surely[namespace] = _surely_declares(records)
+        self._own[namespace] = {
+            class_name: Pool(namespace, class_name, units, None)
+            for class_name, units in largest_budgets(records).items()
+        }
 
     def _carve_ambiguous(self, namespace: str) -> None:
         """Carve the largest stated budget out of each pool it might be part of."""
@@ -249,10 +249,10 @@ class Pools:
             if home in seen:
                 continue
             seen.add(home)
-            own = self._own.get(home, _NO_ROOTS).get(class_name)
-            if own is not None:
-                found.add(own)
-            if not _surely_declares(self.tree.records(home), class_name):
+            own = self._own.get(home, NO_ROOTS)
+            if class_name in own:
+                found.add(own[class_name])
+            if class_name not in self._surely.get(home, own):
                 waiting.extend(self.tree.parents(home))
         return found
 
@@ -277,8 +277,10 @@ def _with_above(pools: Iterable[Pool]) -> set[Pool]:
     return found
 
 
-def _surely_declares(records: Sequence[TenantRecord], class_name: str) -> bool:
-    return all(record.readable and declares(record, class_name) for record in records)
+def _surely_declares(records: Iterable[TenantRecord]) -> frozenset[str]:
+    """Return the classes that an unclear namespace declares in every reading of its records."""
+    each = [declares(record) if record.readable else _NO_CLASSES for record in records]
+    return frozenset.intersection(*each)
 
 
 def _budget(pool: Pool) -> int:

@@ -306,7 +306,8 @@ class PoolView:
     def _set_class(self, name: str, new: GPUClass | None) -> None:
         classes_on = self._catalogue.classes_on
         old = self._catalogue.replace_class(name, new)
-        self._capacity.replace_class(old, new)
+        if old != new:
+            self._capacity.replace_class(old, new)
         if self._catalogue.classes_on != classes_on:
             self._usage.resources_moved()
 

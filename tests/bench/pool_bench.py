@@ -1,7 +1,7 @@
 """The calculation against the bars of issue 3: from scratch, by one event, and how it grows."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from time import perf_counter
@@ -16,7 +16,7 @@ from storage.pool.usage import UsageLedger
 from storage.pool.verdict import CapacityDetail, judge
 from storage.pool.view import PoolView
 
-ROUNDS: Final = 50
+ROUNDS: Final = 100
 EVENTS: Final = 3_000
 
 _POLICY: Final = Policy()
@@ -26,10 +26,9 @@ _FIVE_TIMES_L: Final = Shape(1_000, 5_000, 50_000)
 
 def measure() -> list[Figure]:
     """Return the figures of the calculation, each with its bar."""
-    small = _pools_from_scratch(a_world(Size.L.value))
-    large = _pools_from_scratch(a_world(_FIVE_TIMES_L))
+    small, large = _pools_from_scratch(a_world(Size.L.value), a_world(_FIVE_TIMES_L))
     world = a_world(Size.XL.value)
-    rebuild = _best(lambda: PoolView.of(world, _POLICY), 5)
+    rebuild = _best([lambda: PoolView.of(world, _POLICY)], 5)[0]
     view = PoolView.of(world, _POLICY)
     gc.freeze()
     vmi_events = _p99(view, world, _vmi_events(world))
@@ -61,8 +60,18 @@ def measure() -> list[Figure]:
     ]
 
 
-def _pools_from_scratch(world: ClusterSnapshot) -> float:
-    """Return the seconds from the usage of namespaces to what remains in every pool."""
+def _pools_from_scratch(*worlds: ClusterSnapshot) -> list[float]:
+    """Return the seconds from the usage of namespaces to what remains in every pool of a world."""
+    builds = [_build(world) for world in worlds]
+    # What lives as long as the process is no business of the garbage collector (runtime 7).
+    gc.freeze()
+    seconds = _best(builds, ROUNDS)
+    gc.unfreeze()
+    return seconds
+
+
+def _build(world: ClusterSnapshot) -> Callable[[], Pools]:
+    """Return what makes the pools of a world."""
     ledger = UsageLedger(world.now_ms)
     for vmi in world.vmis:
         ledger.replace_vmi(None, vmi)
@@ -74,21 +83,21 @@ def _pools_from_scratch(world: ClusterSnapshot) -> float:
         usage = ((name, ledger.usage(name, classes_on)) for name in ledger.namespaces())
         return Pools(world.tenants, usage)
 
-    # What lives as long as the process is no business of the garbage collector (runtime 7).
-    gc.freeze()
-    seconds = _best(build, ROUNDS)
-    gc.unfreeze()
-    return seconds
+    return build
 
 
-def _best(work: Callable[[], object], rounds: int) -> float:
-    """Return the shortest of several runs, in seconds: what the machine does when left alone."""
-    seconds: list[float] = []
+def _best(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """Return the shortest of several runs of each, in seconds: the machine when left alone.
+
+    They take turns, so that a noisy moment falls on all of them.
+    """
+    seconds = [float("inf")] * len(works)
     for _ in range(rounds):
-        begin = perf_counter()
-        work()
-        seconds.append(perf_counter() - begin)
-    return min(seconds)
+        for at, work in enumerate(works):
+            begin = perf_counter()
+            work()
+            seconds[at] = min(seconds[at], perf_counter() - begin)
+    return seconds
 
 
 def _p99(view: PoolView, world: ClusterSnapshot, events: Iterator[Change]) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fakes.random_worlds import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,6 +167,7 @@ def test_an_error_carries_nothing_of_the_text() -> None:
 
 
 @given(st.text() | st.text(st.sampled_from('[]{}:,"0123456789ecountlasNme. -')))
+@examples(100)
 def test_any_text_is_read_or_refused(text: str) -> None:
     """S25: no text makes the parser fail in another way."""
     try:
@@ -183,6 +185,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         max_size=10,
     )
 )
+@examples(100)
 def test_what_is_written_as_it_should_be_is_read_back(counts: dict[str, int]) -> None:
     """Whatever a chart writes is what admission reads."""
     expected = tuple(ClassEntry(name, count) for name, count in counts.items())

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from fakes.random_worlds import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,6 +141,7 @@ def test_what_is_beyond_upstreams_largest_counts_as_that(text: str, value: int) 
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(0, 9))
+@examples(100)
 def test_decimal_digits_are_exact(digits: int, places: int) -> None:
     """QB-01: no rounding tail, whatever the number of decimal places."""
     sign, number = ("-" if digits < 0 else ""), str(abs(digits)).rjust(places + 1, "0")

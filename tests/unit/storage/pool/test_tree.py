@@ -4,7 +4,7 @@ import pytest
 from fakes.worlds import AMBIGUOUS, RESOURCE, a_class, a_tenant, a_view, a_vmi, bounded
 
 from storage.model.objects import TenantRecord
-from storage.model.snapshot import Drop, Put, Source
+from storage.model.snapshot import Change, Drop, Put, Source
 from storage.pool.answers import Entitlement
 from storage.pool.tree import Tree
 from storage.pool.view import PoolView
@@ -154,6 +154,30 @@ def test_unread_use_of_an_ambiguous_namespace_makes_its_parents_unknown() -> Non
     assert view.budget("tenant-a", K).remaining is None
     view.apply(Drop(Source.VMIS, "tenant-m/vm"))
     assert view.budget("tenant-a", K) == bounded(9)
+
+
+def test_unread_use_counts_from_wherever_it_comes() -> None:
+    """Its own and that of an ambiguous namespace: known again only when both can be read."""
+    view = a_view(
+        a_class(K),
+        a_tenant("tenant-a", {K: 9}),
+        a_tenant("tenant-a-b", {K: 1}),
+        a_tenant("tenant-m", key="one", parent="tenant-a"),
+        a_tenant("tenant-m", key="two", parent="tenant-a"),
+    )
+    told = []
+    changes: list[Change] = [
+        Put(a_vmi("tenant-a", readable=False)),
+        Put(a_vmi("tenant-m", readable=False)),
+        Put(a_vmi("tenant-m-below", readable=False)),
+        Drop(Source.VMIS, "tenant-m/vm"),
+        Drop(Source.VMIS, "tenant-a/vm"),
+        Drop(Source.VMIS, "tenant-m-below/vm"),
+    ]
+    for change in changes:
+        view.apply(change)
+        told.append([view.budget(each, K).remaining for each in ("tenant-a", "tenant-a-b")])
+    assert told == [[None, None]] * 5 + [[8, 1]]
 
 
 def test_an_entitlement_holds_where_all_owners_grant_it() -> None:

@@ -299,6 +299,20 @@ def test_what_is_put_again_is_charged_once() -> None:
     assert (charged(view), charged(view, "other")) == (0, 2)
 
 
+def test_what_is_left_in_a_namespace_is_not_forgotten_with_what_goes() -> None:
+    """A pod that cannot be read, and a launcher past its moment whose VMI may come back."""
+    unread = a_pod(NS, name="unread", readable=False)
+    view = _view(unread, a_pod(NS, name="other"))
+    view.apply(Drop(Source.PODS, f"{NS}/other"))
+    assert view.budget(NS, K).remaining is None
+    vmi = a_vmi(NS, {K: 1})
+    view = _view(vmi, a_pod(NS, {RESOURCE: 3}, vmi=vmi, charged_until_ms=5), now_ms=6)
+    view.apply(Drop(Source.VMIS, f"{NS}/{vmi.name}"))
+    view.apply(Put(vmi))
+    view.apply(Tick(5))
+    assert charged(view) == 1
+
+
 def test_a_namespace_that_empties_is_forgotten() -> None:
     """A process that runs for years keeps nothing of what has gone."""
     ledger = UsageLedger(now_ms=0)
