@@ -20,6 +20,10 @@ def consequence(value: Value | None) -> str:
             return "object not understood, the VMI is charged by its devices and their names"
         case VMI():
             return "object not understood, the budgets of its namespace are unknown"
+        case Pod(astray=True):
+            return (
+                "object not understood, the budgets of its namespace and all free units are unknown"
+            )
         case Pod():
             return (
                 "object not understood, the budgets of its namespace are unknown "

@@ -21,6 +21,7 @@ from storage.cluster.documents import (
     MAX_FILE_BYTES,
     FileFault,
     FileFaultError,
+    Parsed,
     by_place,
     parse,
 )
@@ -68,10 +69,14 @@ class FileSource:
     """A directory of objects and tokens. Not for two threads at once."""
 
     def __init__(
-        self, directory: Path, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        directory: Path,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        parse: Callable[[str, bytes], Parsed] = parse,
     ) -> None:
         self._directory = directory
         self._sleep = sleep
+        self._parse = parse
         self._loaded = False
         self._seen: dict[str, Signature] = {}  # at the last look
         self._read: dict[str, Signature] = {}  # when last read
@@ -183,11 +188,21 @@ class FileSource:
             raise FileFaultError(FileFault(name, "cannot be read")) from error
 
     def _parsed(self, name: str) -> tuple[Manifests, Faults]:
-        """Return what a file holds of the kinds that are read, and its faults."""
+        """Return what a file holds of the kinds that are read, and its faults.
+
+        Whatever goes wrong with one file is a fault of that file: others are read on.
+        """
         try:
-            parsed = parse(name, self._content(name))
+            return self._parsed_strictly(name)
         except FileFaultError as error:
             return (), (error.fault,)
+        except Exception:
+            logger.debug("unexpected fault of a file", exc_info=True)
+            return (), (FileFault(name, "a value cannot be read"),)
+
+    def _parsed_strictly(self, name: str) -> tuple[Manifests, Faults]:
+        """Do the work of `_parsed`. Raises FileFaultError where the file cannot be read."""
+        parsed = self._parse(name, self._content(name))
         manifests: list[Manifest] = []
         faults = list(parsed.faults)
         for found in parsed.objects:

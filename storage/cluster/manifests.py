@@ -94,9 +94,11 @@ def _filled_in(found: PlainObject, *, namespaced: bool) -> dict[str, Any]:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
         raise FileFaultError(found.position.fault("metadata.name is required"))
+    if not _is_text(name):
+        raise FileFaultError(found.position.fault("metadata.name must be text"))
     filled = dict(metadata)
     namespace = filled.pop("namespace", None) or "default"
-    if not isinstance(namespace, str):
+    if not isinstance(namespace, str) or not _is_text(namespace):
         raise FileFaultError(found.position.fault("metadata.namespace must be text"))
     if namespaced:
         filled["namespace"] = namespace
@@ -104,6 +106,15 @@ def _filled_in(found: PlainObject, *, namespaced: bool) -> dict[str, Any]:
     filled["uid"] = filled.get("uid") or str(uuid5(_UID_NAMESPACE, "/".join(place)))
     filled["creationTimestamp"] = filled.get("creationTimestamp") or _CREATED
     return filled
+
+
+def _is_text(value: str) -> bool:
+    """Whether a string can be written: JSON escapes can make half a character."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _in_json(value: Mapping[str, Any], position: Position) -> bytes:

@@ -79,6 +79,8 @@ class GPUTenantReader:
                 budgets=declared.budgets,
                 entitlements=declared.entitlements,
                 readable=declared.readable,
+                # What it would declare cannot be told: nothing may count as not carved out.
+                budget_readable=declared.readable,
             ),
         )
 

@@ -56,7 +56,8 @@ def decode_vmi(payload: bytes) -> Decoded:
 def decode_pod(payload: bytes) -> Decoded:
     """Decode a pod. One that asks for no device says nothing and is not kept.
 
-    One that cannot be understood makes the pools of its namespace unknown and its node full.
+    One that cannot be understood makes the pools of its namespace unknown and its node full; where
+    its node cannot be told either, all free units are unknown.
     """
     try:
         wire = read(payload, _POD)
@@ -136,8 +137,16 @@ def _unreadable_pod(payload: bytes, problem: str) -> Decoded:
         uid=text_in(fragment.metadata, "uid"),
         node=text_in(fragment.spec, "nodeName") or None,
         readable=False,
+        astray=not _tells_node(fragment.spec),
     )
     return Decoded(ref=ref, value=value, problem=problem)
+
+
+def _tells_node(spec: object) -> bool:
+    """Whether it can be told on which node a pod is, or that it is on none."""
+    if not isinstance(spec, dict):
+        return spec is None
+    return isinstance(spec.get("nodeName"), str | None)
 
 
 def _request(container: Container) -> Amounts:

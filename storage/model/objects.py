@@ -107,6 +107,7 @@ class Pod:
         tuple[str, int], ...
     ] = ()  # effective request of each extended resource, above 0
     readable: bool = True  # False: pools of its namespace unknown, its node has no free unit
+    astray: bool = False  # not readable, not even its node: it may hold devices on any of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

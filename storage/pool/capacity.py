@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from storage.model.objects import GPUClass, Node, Pod, Taint, Toleration
+from storage.model.quantity import MAX_QUANTITY
 from storage.pool.answers import Capacity
 
 _REPELLING: Final = frozenset({"NoSchedule", "NoExecute"})
@@ -83,7 +84,7 @@ class _ClassCapacity:
 
     def capacity(self) -> Capacity:
         """Return free(k) and largest(k); both 0 where no node can take the class."""
-        return Capacity(self.total, max(self.nodes_with, default=0))
+        return Capacity(min(self.total, MAX_QUANTITY), max(self.nodes_with, default=0))
 
 
 class CapacityLedger:
@@ -95,11 +96,12 @@ class CapacityLedger:
         self._on_resource: dict[str, dict[str, _ClassCapacity]] = {}  # then by class
         self._nodes_with: dict[str, set[str]] = {}  # by resource: nodes that advertise it
         self._classes: dict[str, _ClassCapacity] = {}
+        self._astray = 0  # pods that may hold devices on any node
 
     def capacity(self, class_name: str) -> Capacity | None:
-        """Return the capacity of a class that was put, terminating or not."""
+        """Return the capacity of a class, terminating or not; None: it is not known."""
         held = self._classes.get(class_name)
-        return None if held is None else held.capacity()
+        return None if held is None or self._astray else held.capacity()
 
     def replace_class(self, old: GPUClass | None, new: GPUClass | None) -> None:
         """Take a class in the place of what had its name; looks at every node with its resource."""
@@ -134,6 +136,8 @@ class CapacityLedger:
             self._count(new, 1)
 
     def _count(self, pod: Pod, sign: int) -> None:
+        if pod.astray and not pod.final:
+            self._astray += sign
         name = held_on(pod)
         if name is None:
             return

@@ -225,9 +225,14 @@ class FakeWorld:
         self.authorizer = FakeAuthorizer()
         self.lifecycle = Lifecycle()
         self.in_flight = InFlight()
+        self.draining = asyncio.Event()
         self.metrics = Metrics(in_flight=self.in_flight.peaks)
         self.faults: dict[str, str | None] = {"informer-sync": None}
         self.lines: list[str] = []
+        self.access_log = AccessLog(
+            self.lines.append,
+            lambda seconds, flush: asyncio.get_running_loop().call_later(seconds, flush),
+        )
         self.health = Health(
             live=(),
             ready=(
@@ -235,6 +240,11 @@ class FakeWorld:
                 self.lifecycle.shutdown_check(),
             ),
         )
+
+    async def idle(self) -> None:
+        """Wait until no request is in flight; who stops does so once nothing new is taken."""
+        self.draining.set()
+        await self.in_flight.idle()
 
     def services(self) -> Services:
         """Return the collaborators as the request flow takes them."""
@@ -268,7 +278,7 @@ class FakeWorld:
             documents=build_documents(),
             health=self.health,
             metrics=self.metrics,
-            access_log=AccessLog(self.lines.append, asyncio.get_running_loop().call_later),
+            access_log=self.access_log,
             in_flight=self.in_flight,
             draining=lambda: self.lifecycle.draining,
             wall_clock=wall_seconds,
@@ -309,25 +319,37 @@ async def running(
     world: FakeWorld,
     files: ServingFiles,
     services: Services | None = None,
-    **ending: float,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    finish_seconds: float = 60.0,
 ) -> AsyncIterator[int]:
     """Serve a world on a free port of loopback; `services` are its own unless given."""
     services = services or world.services()
     server = Server(build_handler(services, Bodies()), wall_clock=services.wall_clock)
-    end = Ending(lifecycle=world.lifecycle, idle=world.in_flight.idle, **ending)
+    end = Ending(
+        lifecycle=world.lifecycle, idle=world.idle, finish_seconds=finish_seconds, sleep=sleep
+    )
     context = tls_context(files.certificate, files.key)
     async with serving(server, "127.0.0.1", 0, context, end) as port:
         yield port
 
 
-async def exchange(port: int, trust: ssl.SSLContext, request: bytes) -> bytes:
-    """Send bytes over TLS and return all that comes until the server closes."""
+@asynccontextmanager
+async def connection(
+    port: int, trust: ssl.SSLContext
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Connect over TLS."""
     reader, writer = await asyncio.open_connection(
         "127.0.0.1", port, ssl=trust, server_hostname="localhost"
     )
     try:
-        writer.write(request)
-        async with asyncio.timeout(30):
-            return await reader.read()
+        yield reader, writer
     finally:
         writer.close()
+
+
+async def exchange(port: int, trust: ssl.SSLContext, request: bytes) -> bytes:
+    """Send bytes over TLS and return all that comes until the server closes."""
+    async with asyncio.timeout(30), connection(port, trust) as (reader, writer):
+        writer.write(request)
+        return await reader.read()

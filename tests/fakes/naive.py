@@ -244,6 +244,8 @@ class Naive:
     def capacity(self, c: GPUClass) -> tuple[int | None, int | None]:
         if not {Source.NODES, Source.PODS} <= self.world.known:
             return None, None
+        if any(pod.astray and not pod.final for pod in self.world.pods):
+            return None, None
         fit = [n for n in self.world.nodes if self.eligible(n, c)]
         free = [self.free(n, c.resource_name) for n in fit]
         return sum(free), max(free, default=0)

@@ -174,6 +174,7 @@ def pods() -> st.SearchStrategy[Pod]:
         vmi_uid=st.none() | st.sampled_from(UIDS),
         requests=requests.map(lambda counts: tuple(sorted(counts.items()))),
         readable=_MOSTLY,
+        astray=_RARELY.flatmap(lambda rare: _RARELY if rare else st.just(False)),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage.cluster.decoded import Ref
+from storage.cluster.documents import Parsed, parse
 from storage.cluster.files import FilesError, FileSource, Update
 from storage.cluster.kinds import Kind
 from storage.cluster.list_watch import Batch, Bookmark, Changed, Feed, Gone, Listed, ListWatch
@@ -355,3 +356,23 @@ async def test_following_what_was_loaded_begins_with_a_look(directory: Path) -> 
     source.load()
     first = await anext(source.follow())
     assert isinstance(first.events[0], Bookmark)
+
+
+def test_whatever_goes_wrong_with_a_file_is_a_fault_of_that_file(directory: Path) -> None:
+    """A fault that nobody thought of must not end the process that follows the directory."""
+
+    def parse_oddly(name: str, content: bytes) -> Parsed:
+        if b"zq-odd" in content:
+            raise ZeroDivisionError
+        return parse(name, content)
+
+    source = FileSource(directory, parse=parse_oddly)
+    source.load()
+    (directory / "odd.yaml").write_text(node("zq-odd"))
+    (directory / "fine.yaml").write_text(node("zq-c"))
+    assert told(look(source)) == {"zq-c": 8}
+    (directory / "odd.yaml").write_text(node("zq-d"))
+    assert told(look(source)) == {"zq-d": 8}
+    (directory / "odd.yaml").write_text(node("zq-odd"))
+    with pytest.raises(FilesError, match=r"odd\.yaml: a value cannot be read"):
+        FileSource(directory, parse=parse_oddly).load()

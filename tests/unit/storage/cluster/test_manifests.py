@@ -129,3 +129,10 @@ def test_what_json_does_not_have_is_a_fault(value: object) -> None:
     found = PlainObject("v1", "Pod", {"metadata": {"name": "a"}, "x": value}, POSITION)
     with pytest.raises(FileFaultError, match="JSON"):
         manifest_of(found)
+
+
+@pytest.mark.parametrize("metadata", [{"name": "\ud800"}, {"name": "a", "namespace": "\udfff"}])
+def test_half_a_character_is_no_text(metadata: dict[str, str]) -> None:
+    """JSON can spell it, and nothing can be derived from it."""
+    with pytest.raises(FileFaultError, match="must be text"):
+        manifest_of(plain("v1", "Pod", metadata))

@@ -60,10 +60,11 @@ def test_a_namespace_that_is_no_tenants_has_no_record(reader: TenantReader) -> N
 
 
 def test_a_broken_gputenant_is_a_record_that_is_not_readable() -> None:
-    """Its namespace is ambiguous then."""
+    """Its namespace is ambiguous then, and what it carves from its parent is not known."""
     broken = declared("tenant-a", DeclaredTenant(readable=False))
     (record,) = GPUTenantReader().records("tenant-a", broken, {})
     assert not record.readable
+    assert not record.budget_readable
 
 
 @pytest.mark.parametrize(

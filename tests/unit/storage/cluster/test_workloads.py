@@ -248,6 +248,21 @@ def test_a_pod_without_its_shape_fills_its_node(changes: dict[str, Any]) -> None
     assert "zq-" not in decoded.problem
 
 
+@pytest.mark.parametrize("spec", [["x"], "x", 7, {"nodeName": 0}, {"nodeName": ["zq-node"]}])
+def test_a_pod_whose_node_cannot_be_told_may_be_anywhere(spec: object) -> None:
+    """Taken for unbound it would free the devices that it holds."""
+    pod = decode_pod(in_json({**a_pod(), "spec": spec})).value
+    assert isinstance(pod, Pod)
+    assert (pod.readable, pod.node, pod.astray) == (False, None, True)
+
+
+def test_an_unbound_pod_without_its_shape_is_nowhere() -> None:
+    """It holds nothing, whatever it asks for."""
+    pod = decode_pod(in_json({**a_pod(), "spec": {"containers": "x"}})).value
+    assert isinstance(pod, Pod)
+    assert (pod.readable, pod.node, pod.astray) == (False, None, False)
+
+
 def test_a_quantity_that_nobody_counts_may_be_odd() -> None:
     """Only devices are read, so an odd amount of memory spoils nothing."""
     resources = {"requests": {GPU: "1", "memory": "x", "cpu": []}}

@@ -1,5 +1,7 @@
 """Capacity by physics: which nodes count, and what pods leave of them (domain 3.4)."""
 
+from dataclasses import replace
+
 import pytest
 from fakes.worlds import (
     RESOURCE,
@@ -13,6 +15,7 @@ from fakes.worlds import (
 )
 
 from storage.model.objects import Node, Pod, Taint, Toleration
+from storage.model.quantity import MAX_QUANTITY
 from storage.model.snapshot import Drop, Known, Put, Source
 from storage.pool.answers import Capacity
 from storage.pool.capacity import eligible, tolerates
@@ -232,3 +235,23 @@ def test_a_device_that_only_pods_can_have_is_a_class_all_the_same() -> None:
     assert offer is not None
     assert offer.permitted is False
     assert view.capacity(K) == Capacity(4, 4)
+
+
+def test_a_pod_that_may_be_anywhere_makes_all_free_units_unknown() -> None:
+    """Design 2: what cannot be understood never makes a figure too good."""
+    view = view_of(a_node(allocatable=EIGHT))
+    lost = replace(a_pod("tenant-a", readable=False), astray=True)
+    view.apply(Put(lost))
+    assert view.capacity(K) == Capacity(None, None)
+    view.apply(Put(replace(lost, final=True)))
+    assert view.capacity(K) == Capacity(8, 8)
+    view.apply(Put(lost))
+    view.apply(Drop(Source.PODS, "tenant-a/pod"))
+    assert view.capacity(K) == Capacity(8, 8)
+
+
+def test_a_sum_beyond_what_a_quantity_can_be_is_cut_off() -> None:
+    """The wire's integers have 64 bits (schema: int64)."""
+    most = {RESOURCE: MAX_QUANTITY}
+    view = view_of(a_node("zq-1", most), a_node("zq-2", most))
+    assert view.capacity(K) == Capacity(MAX_QUANTITY, MAX_QUANTITY)

@@ -118,8 +118,8 @@ def test_ambiguous_declarations_carve_the_largest_out_of_each() -> None:
         a_class(K),
         a_tenant("tenant-a", {K: 9}),
         a_tenant("tenant-b", {K: 9}),
-        a_tenant("tenant-m", {K: 3}, key="one", parent="tenant-a"),
-        a_tenant("tenant-m", {K: 4}, key="two", parent="tenant-b"),
+        a_tenant("tenant-m", {K: 4}, key="one", parent="tenant-a"),
+        a_tenant("tenant-m", {K: 3}, key="two", parent="tenant-b"),
         a_vmi("tenant-m", {K: 2}),
     )
     # Its use counts in them as well: it is not known that it draws from a pool of its own.
@@ -127,6 +127,21 @@ def test_ambiguous_declarations_carve_the_largest_out_of_each() -> None:
     figures = view.pool("tenant-m", K)
     assert figures is not None
     assert (figures.budget, figures.used, figures.remaining) == (4, 2, None)
+
+
+def test_no_parent_is_passed_over_where_several_lead_to_one_place() -> None:
+    """Domain 2.4: each of three parents declares a class of its own and passes the others up."""
+    classes = ("k1", "k2", "k3")
+    owners = [
+        a_tenant("tenant-m", key=f"owner-{name}", parent=f"tenant-{name}") for name in classes
+    ]
+    view = a_view(
+        a_tenant("tenant-root"),
+        *(a_tenant(f"tenant-{name}", {name: 5}) for name in classes),
+        *owners,
+        a_vmi("tenant-m", dict.fromkeys(classes, 1)),
+    )
+    assert [view.budget(f"tenant-{name}", name) for name in classes] == [bounded(4)] * 3
 
 
 def test_an_ambiguous_owner_that_cannot_be_budgeted_makes_its_parents_unknown() -> None:
