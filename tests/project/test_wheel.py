@@ -30,7 +30,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
     """A stray top-level package would be installed over somebody else's (style 2.10)."""
     checker = Path(sys.executable).with_name("check-wheel-contents")
-    command = [checker, wheel, "--config", "pyproject.toml"]
+    command = [str(checker), str(wheel), "--config", "pyproject.toml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
