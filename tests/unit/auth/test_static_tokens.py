@@ -12,7 +12,7 @@ from auth.authentication.static_tokens import (
     read_token_file,
 )
 from auth.errors import UnauthenticatedError
-from auth.identity import User
+from auth.identity import AUTHENTICATED_GROUP, User
 
 
 def bearer(token: str) -> Credentials:
@@ -83,7 +83,8 @@ def test_a_token_is_not_in_its_representation() -> None:
 async def test_a_user_is_known_by_the_token() -> None:
     """The whole token, nothing but the token."""
     authenticator: Authenticator = StaticTokenAuthenticator(read_token_file(b't,u,1,"a,b"\n'))
-    assert await authenticator.authenticate(bearer("t")) == User("u", "1", ("a", "b"))
+    known = User("u", "1", ("a", "b", AUTHENTICATED_GROUP))
+    assert await authenticator.authenticate(bearer("t")) == known
     assert await authenticator.authenticate(Credentials()) is None
     for wrong in ("T", "tt", "u", "\udcff", "é"):
         with pytest.raises(UnauthenticatedError):
@@ -94,6 +95,7 @@ async def test_tokens_can_be_replaced() -> None:
     """Old ones are worth nothing from then on."""
     authenticator = StaticTokenAuthenticator(read_token_file(b"old,u,1\n"))
     authenticator.replace(read_token_file(b"new,u,1\n"))
-    assert await authenticator.authenticate(bearer("new")) == User("u", "1")
+    user = User("u", "1", (AUTHENTICATED_GROUP,))
+    assert await authenticator.authenticate(bearer("new")) == user
     with pytest.raises(UnauthenticatedError):
         await authenticator.authenticate(bearer("old"))
