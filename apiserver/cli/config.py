@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apiserver.cli.durations import parse_duration_ms
+from apiserver.durations import parse_duration_ms
 
 CAPACITY_DETAILS: Final = ("full", "free", "none")
 TENANT_SOURCES: Final = ("gputenants", "cozystack")

@@ -12,10 +12,12 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 import msgspec
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11
 from aiohttp.web_protocol import RequestHandler
 
+from apiserver.http.errors import NotAcceptableError
 from apiserver.http.negotiation import Encoding
+from apiserver.http.request import Request
 from apiserver.http.status import Status
 
 NO_CACHE: Final = "Cache-Control: no-cache, private\r\n"
@@ -24,6 +26,10 @@ _NOSNIFF: Final = "X-Content-Type-Options: nosniff\r\n"
 #: Smaller bodies are not worth the time that compressing takes.
 _GZIP_MIN_BYTES: Final = 128 * 1024
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+_MAX_TOKENS: Final = 64  # of an Accept-Encoding header
+
+#: Larger bodies take too long to turn into YAML.
+_YAML_MAX_BYTES: Final = 64 * 1024
 
 #: How long a reader may take to let the server write on.
 _WRITE_SECONDS: Final = 60
@@ -33,10 +39,15 @@ class Answer(NamedTuple):
     """What is to be sent; Content-Length, Date and the headers of every answer are added."""
 
     content_type: str  # "": there is no body
-    body: bytes
+    body: tuple[bytes, ...]  # in pieces, so that what is kept is copied once only
     code: int = HTTPStatus.OK
     headers: str = NO_CACHE  # whole lines
     close: bool = False  # the connection ends with this answer
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        return sum(map(len, self.body))
 
 
 def failure(status: Status, *, close: bool = False) -> Answer:
@@ -46,8 +57,8 @@ def failure(status: Status, *, close: bool = False) -> Answer:
         headers += f"Retry-After: {status.retry_after}\r\n"
     return Answer(
         code=status.code,
-        content_type=Encoding.JSON.value,
-        body=status.body(),
+        content_type=Encoding.JSON,
+        body=(status.body(),),
         headers=headers,
         close=close,
     )
@@ -58,40 +69,53 @@ def plain_text(body: str, code: int) -> Answer:
     return Answer(
         code=code,
         content_type="text/plain; charset=utf-8",
-        body=body.encode(),
+        body=(body.encode(),),
         headers=NO_CACHE + _NOSNIFF,
     )
 
 
-def rendered(body: bytes, encoding: Encoding, *, pretty: bool) -> bytes:
-    """Turn compact JSON on a line into what was negotiated."""
+def rendered(body: tuple[bytes, ...], encoding: Encoding, *, pretty: bool) -> tuple[bytes, ...]:
+    """Turn compact JSON on a line into what was negotiated.
+
+    Raises NotAcceptableError for YAML of a large body: nobody else is answered meanwhile, and JSON
+    can be had.
+    """
     if encoding is Encoding.YAML:
-        return _yaml(body)
-    return msgspec.json.format(body.rstrip(), indent=2) + b"\n" if pretty else body
+        return (_yaml(b"".join(body)),)
+    if pretty:
+        return msgspec.json.format(b"".join(body).rstrip(), indent=2), b"\n"
+    return body
 
 
 def _yaml(body: bytes) -> bytes:
     import yaml  # few ask for it, and it costs the start of the process
 
-    document = yaml.safe_dump(
-        msgspec.json.decode(body), allow_unicode=True, default_flow_style=False
+    if len(body) > _YAML_MAX_BYTES:
+        raise NotAcceptableError(
+            f"the answer is too large for {Encoding.YAML.value}, ask for {Encoding.JSON.value}"
+        )
+    document: str = yaml.dump(
+        msgspec.json.decode(body),
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),  # there only where libyaml is
+        allow_unicode=True,
+        default_flow_style=False,
     )
     return document.encode()
 
 
 def compressed(answer: Answer, accept_encoding: str) -> Answer:
     """Return a large answer compressed where the caller takes gzip, any other one as it is."""
-    if len(answer.body) <= _GZIP_MIN_BYTES or "gzip" not in _tokens(accept_encoding):
+    if answer.size <= _GZIP_MIN_BYTES or "gzip" not in _tokens(accept_encoding):
         return answer
     squeeze = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WINDOW)
     return answer._replace(
-        body=squeeze.compress(answer.body) + squeeze.flush(),
+        body=(squeeze.compress(b"".join(answer.body)), squeeze.flush()),
         headers=f"{answer.headers}Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n",
     )
 
 
 def _tokens(header: str) -> set[str]:
-    return {part.partition(";")[0].strip() for part in header.split(",")}
+    return {part.partition(";")[0].strip() for part in header.split(",", _MAX_TOKENS)[:_MAX_TOKENS]}
 
 
 @lru_cache(maxsize=256)
@@ -114,9 +138,9 @@ class Sent:
         self._bytes = everything
         self.keep_alive = keep_alive
 
-    async def prepare(self, request: web.BaseRequest) -> None:
+    async def prepare(self, request: Request) -> None:
         """Write everything. Raises ConnectionResetError where the caller has gone."""
-        transport = request.transport
+        transport = request.protocol.transport
         if transport is None or transport.is_closing():
             raise ConnectionResetError
         transport.write(self._bytes)
@@ -137,25 +161,22 @@ async def _drained(protocol: RequestHandler, transport: asyncio.Transport) -> No
         raise ConnectionResetError from None
 
 
-def sent(answer: Answer, request: web.BaseRequest, *, now: float, audit_id: str) -> Sent:
+def sent(answer: Answer, request: Request, *, now: float, audit_id: str) -> Sent:
     """Return what goes out for an answer; `now` is Unix time.
 
     The connection ends where the caller wants it to, where the request was an upgrade (what follows
     it on the connection is not ours to read, contract 6.50), and where a body was left unread.
     """
     keep_alive = (
-        request.keep_alive
-        and not answer.close
-        and not request._message.upgrade  # noqa: SLF001  # the parser's verdict, not a header's
-        and request.content.is_eof()
+        request.keep_alive and not answer.close and not request.upgrade and request.content.is_eof()
     )
     lines = _head(answer.code, answer.content_type, answer.headers)
     if answer.code != HTTPStatus.NOT_MODIFIED:
-        lines += f"Content-Length: {len(answer.body)}\r\n"
+        lines += f"Content-Length: {answer.size}\r\n"
     if not keep_alive:
         lines += "Connection: close\r\n"
     elif request.version < HttpVersion11:
         lines += "Connection: keep-alive\r\n"
     head = f"{lines}Audit-Id: {audit_id}\r\nDate: {_date(int(now))}\r\n\r\n".encode()
-    body = b"" if request.method == "HEAD" else answer.body
-    return Sent(head + body, keep_alive=keep_alive)
+    everything = head if request.method == "HEAD" else b"".join((head, *answer.body))
+    return Sent(everything, keep_alive=keep_alive)

@@ -1,72 +1,45 @@
 """The request flow: every step in the contract's order, called by one handler (contract 0.1)."""
 
 import logging
+import os
 import re
 from collections.abc import Awaitable, Callable
-from itertools import count
 from typing import Final, TypeAlias
-from uuid import uuid4
-
-from aiohttp import web
 
 from apiserver.http.answers import Answer, Sent, compressed, failure, sent
 from apiserver.http.bodies import Bodies
 from apiserver.http.deadline import Deadlines, seconds_allowed
-from apiserver.http.errors import PathNotFoundError, ShuttingDownError
-from apiserver.http.exchange import Exchange, Step
-from apiserver.http.filters import (
-    authenticate,
-    authorize,
-    impersonate,
-    limit,
-    read_body,
-    refuse_while_draining,
-)
+from apiserver.http.errors import ShuttingDownError
+from apiserver.http.filters import authenticate, authorize, read_body, refuse_while_draining
 from apiserver.http.handlers import for_everybody, for_the_allowed
-from apiserver.http.request_info import request_info
-from apiserver.http.resources import Objects
+from apiserver.http.impersonation import impersonated
+from apiserver.http.request import Request
+from apiserver.http.request_info import RequestInfo, request_info, with_selectors
+from apiserver.http.resources import Resources
 from apiserver.http.series import UNREADABLE
 from apiserver.http.services import Services
 from apiserver.http.status import UNEXPECTED, status_of
+from auth.identity import MASTERS_GROUP
 
 _log = logging.getLogger(__name__)
 
 _AUDIT_ID: Final = re.compile(r"[-A-Za-z0-9_.:/]{1,64}")
 
-#: New Audit-IDs are UUIDs whose last part counts: drawing each one would cost as much as a LIST.
-_PREFIX: Final = str(uuid4())[:24]
-_COUNTER: Final = count(1)
-
-Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[Sent]]
+Handler: TypeAlias = Callable[[Request], Awaitable[Sent]]
 
 
 def build_handler(services: Services, bodies: Bodies) -> Handler:
     """Return what answers every request; it needs a running loop only when called."""
-    steps: tuple[Step, ...] = (
-        refuse_while_draining,
-        for_everybody,
-        authenticate,
-        impersonate,
-        limit,
-        authorize,
-        read_body,
-        for_the_allowed,
-        Objects(bodies),
-    )
+    flow = _Flow(services, bodies)
 
-    deadlines = Deadlines()
-
-    async def handle(request: web.BaseRequest) -> Sent:
+    async def handle(request: Request) -> Sent:
         started = services.monotonic()
         audit_id = _audit_id(request)
         series = UNREADABLE
         try:
-            info = request_info(request.raw_path, request.method)
+            info = request_info(request.target, request.method)
             series = info.series
-            seconds = seconds_allowed(info.query)
-            answer = await deadlines.within(
-                seconds, _answer(Exchange(request, info), steps, services)
-            )
+            answer = await flow.answer(request, info)
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets a Status
             answer = _failed(error, audit_id)
         answer = compressed(answer, request.headers.get("Accept-Encoding", ""))
@@ -74,7 +47,7 @@ def build_handler(services: Services, bodies: Bodies) -> Handler:
         services.metrics.observe(series, answer.code, seconds)
         services.access_log.record(
             verb=series.verb,
-            path=request.raw_path.partition("?")[0],
+            path=request.target.partition("?")[0],
             user_agent=request.headers.get("User-Agent", ""),
             audit_id=audit_id,
             code=answer.code,
@@ -85,17 +58,41 @@ def build_handler(services: Services, bodies: Bodies) -> Handler:
     return handle
 
 
-async def _answer(exchange: Exchange, steps: tuple[Step, ...], services: Services) -> Answer:
-    """Take the steps until one answers. Raises what they raise."""
-    try:
-        for step in steps:
-            answer = await step(exchange, services)
-            if answer is not None:
-                return answer
-    finally:
-        if exchange.lane is not None:
-            exchange.lane.leave()
-    raise PathNotFoundError
+class _Flow:
+    """The steps of a request. Whatever keeps one from its answer is raised."""
+
+    def __init__(self, services: Services, bodies: Bodies) -> None:
+        self._services = services
+        self._resources = Resources(services, bodies)
+        self._deadlines = Deadlines()
+
+    async def answer(self, request: Request, info: RequestInfo) -> Answer:
+        """Answer what is everybody's at once, and everything else after the questions."""
+        refuse_while_draining(self._services)
+        answer = for_everybody(request, info, self._services)
+        if answer is None:
+            seconds = seconds_allowed(info.query)
+            answer = await self._deadlines.within(seconds, self._for_somebody(request, info))
+        return answer
+
+    async def _for_somebody(self, request: Request, info: RequestInfo) -> Answer:
+        """Ask who it is, whether there is room, and whether they may; only then look."""
+        services = self._services
+        user, impersonation = await authenticate(request, services.authenticator)
+        info = with_selectors(info)
+        attributes = info.attributes
+        if impersonation:
+            user = await impersonated(user, impersonation, services.authorizer)
+        lane = services.in_flight.lane(attributes.verb)
+        lane.enter(privileged=MASTERS_GROUP in user.groups)
+        try:
+            await authorize(user, attributes, services.authorizer)
+            await read_body(request)
+            if attributes.resource_request:
+                return self._resources.answer(request, info)
+            return for_the_allowed(info, services)
+        finally:
+            lane.leave()
 
 
 def _failed(error: Exception, audit_id: str) -> Answer:
@@ -107,7 +104,19 @@ def _failed(error: Exception, audit_id: str) -> Answer:
     return failure(status, close=isinstance(error, ShuttingDownError))
 
 
-def _audit_id(request: web.BaseRequest) -> str:
+def _audit_id(request: Request) -> str:
     """Return the caller's Audit-ID, or a new one where it is absent or no short plain word."""
-    given = request.headers.get("Audit-ID", "")
-    return given if _AUDIT_ID.fullmatch(given) else f"{_PREFIX}{next(_COUNTER):012x}"
+    given = request.headers.get("Audit-ID")
+    if given is not None and _AUDIT_ID.fullmatch(given):
+        return given
+    return _new_audit_id()
+
+
+def _new_audit_id() -> str:
+    """Return a random UUID (version 4), in a third of the time that `uuid4` takes.
+
+    Nothing that counts, or that could be continued from what was seen: an ID must not tell how many
+    requests others send.
+    """
+    drawn = os.urandom(16).hex()
+    return f"{drawn[:8]}-{drawn[8:12]}-4{drawn[13:16]}-a{drawn[17:20]}-{drawn[20:]}"

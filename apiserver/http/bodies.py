@@ -4,7 +4,7 @@ An entry is named without its revision and checked against it, so what is out of
 rather than left to age.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -18,6 +18,9 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 
 #: What an entry costs beside its bytes.
 _ENTRY_BYTES: Final = 512
+
+#: A body in pieces, in order.
+Body: TypeAlias = tuple[bytes, ...]
 
 _Name: TypeAlias = tuple[str, str | None, str | None, Form, str]
 
@@ -36,40 +39,41 @@ class Bodies:
         self._entries: LRUCache[_Name, _Entry] = LRUCache(max_bytes, getsizeof=_size)
         self._heads: dict[tuple[str, Form, str], tuple[bytes, bytes, bytes]] = {}
 
-    def single(self, served: Served, key: Key, form: Form, version: str) -> bytes:
+    def single(self, served: Served, key: Key, form: Form, version: str) -> Body:
         """Return one object, on a line."""
-        return self._item(served, key, form, version) + b"\n"
+        return self._item(served, key, form, version), b"\n"
 
     def _item(self, served: Served, key: Key, form: Form, version: str) -> bytes:
         """Return one object, or its row in a Table, at the key's revision."""
-        return self._kept(
-            (served.info.plural, key.namespace, key.name, form, version),
-            (key.revision, served.encoder.moment(form)),
-            lambda: served.encoder.item(served.resource.compose(key), form, version),
-        )
+        name = (served.info.plural, key.namespace, key.name, form, version)
+        stamp = (key.revision, served.encoder.moment(form))
+        body = self._find(name, stamp)
+        if body is None:
+            made = served.encoder.item(served.resource.compose(key), form, version)
+            body = self._keep(name, stamp, made)
+        return body
 
     def listed(
         self, served: Served, keys: Iterable[Key], revision: int, form: Form, version: str
-    ) -> bytes:
+    ) -> Body:
         """Return a list or Table of these objects, under a revision of its own."""
         before, middle, after = self._head(served, form, version)
         items = b",".join([self._item(served, key, form, version) for key in keys])
-        return b"".join((before, b"%d" % revision, middle, items, after))
+        return before, b"%d" % revision, middle, items, after
 
     def whole(
         self, served: Served, namespace: str | None, freshness: Freshness, form: Form, version: str
-    ) -> bytes:
+    ) -> Body:
         """Return the list or Table of a namespace or, with None, of all. Raises NotReadyError."""
+        name = (served.info.plural, namespace, None, form, version)
+        stamp = (freshness.generation, served.encoder.moment(form))
         before, middle, after = self._head(served, form, version)
-
-        def rest() -> bytes:
+        rest = self._find(name, stamp)
+        if rest is None:
             keys = served.resource.keys(namespace)
             items = b",".join([self._item(served, key, form, version) for key in keys])
-            return b"".join((middle, items, after))
-
-        name = (served.info.plural, namespace, None, form, version)
-        kept = self._kept(name, (freshness.generation, served.encoder.moment(form)), rest)
-        return b"".join((before, b"%d" % freshness.list_revision(), kept))
+            rest = self._keep(name, stamp, b"".join((middle, items, after)))
+        return before, b"%d" % freshness.list_revision(), rest
 
     def _head(self, served: Served, form: Form, version: str) -> tuple[bytes, bytes, bytes]:
         name = (served.info.plural, form, version)
@@ -78,13 +82,15 @@ class Bodies:
             self._heads[name] = before, middle, after + b"\n"
         return self._heads[name]
 
-    def _kept(self, name: _Name, stamp: tuple[int, int], make: Callable[[], bytes]) -> bytes:
+    def _find(self, name: _Name, stamp: tuple[int, int]) -> bytes | None:
         entry = self._entries.get(name)
-        if entry is None or entry.stamp != stamp:
-            entry = _Entry(stamp, make())
-            if _size(entry) <= self._max_bytes:
-                self._entries[name] = entry
-        return entry.body
+        return entry.body if entry is not None and entry.stamp == stamp else None
+
+    def _keep(self, name: _Name, stamp: tuple[int, int], body: bytes) -> bytes:
+        entry = _Entry(stamp, body)
+        if _size(entry) <= self._max_bytes:
+            self._entries[name] = entry
+        return body
 
 
 def _size(entry: _Entry) -> int:

@@ -8,10 +8,12 @@ from uuid import uuid4
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler
 
 from apiserver.http.answers import failure, sent
 from apiserver.http.app import Handler
+from apiserver.http.request import Request
 from apiserver.http.status import BROKEN_REQUEST, HEADERS_TOO_LARGE, UNEXPECTED
 
 _log = logging.getLogger(__name__)
@@ -25,7 +27,7 @@ LIMITS: Final[dict[str, Any]] = {
     "max_field_size": MAX_HEAD_BYTES,
     "max_headers": 8192,  # lines; a user's groups come one to a line
     "keepalive_timeout": 125.0,  # above the 90 s after which the aggregator drops idle connections
-    "lingering_time": 5.0,  # for a body that nobody reads
+    "lingering_time": 2.0,  # for a body that nobody reads
     "auto_decompress": False,
     "access_log": None,
 }
@@ -39,27 +41,44 @@ _HEAD_TOO_LARGE: Final = (
 class Connection(RequestHandler):
     """One connection: aiohttp's request handler, with the bounds and error bodies of ours."""
 
-    __slots__ = ("_head_bytes", "_wall_clock")
+    __slots__ = ("_head_bytes", "_last_body", "_wall_clock")
 
     def __init__(self, server: "Server", loop: asyncio.AbstractEventLoop, **limits: Any) -> None:
         super().__init__(server, loop=loop, **limits)
         self._head_bytes = 0
+        self._last_body: StreamReader = EMPTY_PAYLOAD  # of the last head that was read
         self._wall_clock = server.wall_clock
 
     def data_received(self, data: bytes) -> None:
         """Take what was read; a head of more than MAX_HEAD_BYTES ends the connection with 431.
 
-        The parser bounds each line only, and keeps all of them before anybody is identified.
+        The parser bounds each line only, and keeps all of them before anybody is identified. What
+        comes before the end of a body is no head, whether or not the body is still wanted.
         """
-        if self._current_request is None and not self._messages:
+        if self._last_body.is_eof():
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES and self.transport is not None:
-                self.transport.write(_HEAD_TOO_LARGE)
-                self.force_close()
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse_head()
                 return
+        known = self._request_count
         super().data_received(data)
-        if self._messages:
+        if self._request_count > known:
             self._head_bytes = 0
+            self._last_body = self._messages[-1][1]
+
+    def _refuse_head(self) -> None:
+        """End the connection; told only where no answer is due, and none was to be the last."""
+        answering = self._request_in_progress or self._messages
+        if self.transport is not None and self._keepalive and not answering:
+            self.transport.write(_HEAD_TOO_LARGE)
+        self.force_close()
+
+    def log_exception(self, *args: Any, **details: Any) -> None:
+        """Log an error of the framework's; what follows from a lost connection is none."""
+        if self.transport is None:
+            _log.debug("a connection was lost", exc_info=True)
+        else:
+            super().log_exception(*args, **details)
 
     def handle_error(
         self,
@@ -77,7 +96,7 @@ class Connection(RequestHandler):
             _log.error("a connection failed", exc_info=exc)
         response = sent(
             failure(answered, close=True),
-            request,
+            cast(Request, request),
             now=self._wall_clock(),
             audit_id=str(uuid4()),
         )
@@ -91,9 +110,15 @@ class Server(web.Server):
         super().__init__(
             cast(Any, handler),  # as in `Connection.handle_error`
             handler_cancellation=True,
+            request_factory=cast(Any, Request),  # likewise
             **LIMITS,
         )
         self.wall_clock = wall_clock
+
+    async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # aiohttp's
+        """Close all connections: idle ones at once, others after their request or the timeout."""
+        self.pre_shutdown()
+        await super().shutdown(timeout)
 
     def __call__(self) -> RequestHandler:
         """Return the handler of a new connection; a keyword that aiohttp does not know raises."""

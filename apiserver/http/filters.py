@@ -1,24 +1,24 @@
 """Steps before a request is answered: who asks, may they, is there room (contract 0.1, 6, 7, 8)."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from apiserver.http.answers import Answer
 from apiserver.http.errors import (
     BadRequestError,
     BodyTooLargeError,
     ForbiddenError,
     ShuttingDownError,
 )
-from apiserver.http.exchange import Exchange
-from apiserver.http.impersonation import impersonated
+from apiserver.http.request import Request
 from apiserver.http.services import Services
 from apiserver.http.status import MAX_BODY_BYTES
-from auth.authentication.port import Credentials
-from auth.authorization.port import Decision
+from auth.attributes import Attributes
+from auth.authentication.port import Authenticator, Credentials
+from auth.authorization.port import Authorizer, Decision
 from auth.errors import UnauthenticatedError
-from auth.identity import ANONYMOUS, MASTERS_GROUP
+from auth.identity import ANONYMOUS, User
 
 _REMOTE: Final = "x-remote-"
 _IMPERSONATE: Final = "impersonate-"
@@ -26,65 +26,52 @@ _IMPERSONATE: Final = "impersonate-"
 _CLAIMS: Final = ("X", "x", "I", "i")
 
 
-async def refuse_while_draining(_: Exchange, services: Services) -> Answer | None:
+class Caller(NamedTuple):
+    """Who sent a request, and as whom they want to act."""
+
+    user: User
+    impersonation: Sequence[tuple[str, str]]  # Impersonate-* lines, names lower-cased
+
+
+def refuse_while_draining(services: Services) -> None:
     """Turn away what still comes in on open connections at the end (contract 9.6)."""
     if services.draining():
         raise ShuttingDownError
-    return None
 
 
-async def authenticate(exchange: Exchange, services: Services) -> Answer | None:
+async def authenticate(request: Request, authenticator: Authenticator) -> Caller:
     """Find out who asks. Nobody in particular is 401, whatever rights that has (design 7)."""
-    headers = exchange.request.headers
-    claims = [(name.lower(), value) for name, value in headers.items() if name[:1] in "XxIi"]
-    user = await services.authenticator.authenticate(
-        Credentials(
-            authorization=tuple(headers.getall("Authorization", ())),
-            headers=tuple([line for line in claims if line[0].startswith(_REMOTE)]),
-        )
-    )
+    headers = request.headers
+    remote, impersonation = [], []
+    for name, value in headers.items():
+        if name.startswith(_CLAIMS):
+            lower = name.lower()
+            if lower.startswith(_REMOTE):
+                remote.append((lower, value))
+            elif lower.startswith(_IMPERSONATE):
+                impersonation.append((lower, value))
+    authorization = tuple(headers.getall("Authorization", ()))
+    user = await authenticator.authenticate(Credentials(authorization, tuple(remote)))
     if user is None or user.name == ANONYMOUS:
         raise UnauthenticatedError
-    exchange.user = user
-    exchange.impersonation = [line for line in claims if line[0].startswith(_IMPERSONATE)]
-    return None
+    return Caller(user, impersonation)
 
 
-async def impersonate(exchange: Exchange, services: Services) -> Answer | None:
-    """Become another user where that is asked for and allowed (contract 6.6)."""
-    if exchange.impersonation:
-        exchange.user = await impersonated(
-            exchange.user, exchange.impersonation, services.authorizer
-        )
-    return None
-
-
-async def limit(exchange: Exchange, services: Services) -> Answer | None:
-    """Turn away what exceeds the requests in flight."""
-    lane = services.in_flight.lane(exchange.info.attributes.verb)
-    lane.enter(privileged=MASTERS_GROUP in exchange.user.groups)
-    exchange.lane = lane
-    return None
-
-
-async def authorize(exchange: Exchange, services: Services) -> Answer | None:
+async def authorize(user: User, attributes: Attributes, authorizer: Authorizer) -> None:
     """Ask whether the user may; only a clear yes goes on."""
-    attributes = exchange.info.attributes
-    ruling = await services.authorizer.authorize(exchange.user, attributes)
+    ruling = await authorizer.authorize(user, attributes)
     if ruling.decision is not Decision.ALLOW:
-        raise ForbiddenError(exchange.user, attributes, ruling.reason)
-    return None
+        raise ForbiddenError(user, attributes, ruling.reason)
 
 
-async def read_body(exchange: Exchange, _: Services) -> Answer | None:
+async def read_body(request: Request) -> None:
     """Read a body within its bound and forget it: no method with a body is served.
 
     That of a GET is not looked at, and one that waits to be asked for is not asked for.
     """
-    request = exchange.request
     if request.method in ("GET", "HEAD") or "Expect" in request.headers:
-        return None
-    if (request.content_length or 0) > MAX_BODY_BYTES:
+        return
+    if request.body_size > MAX_BODY_BYTES:
         raise BodyTooLargeError
     size = 0
     try:
@@ -94,4 +81,3 @@ async def read_body(exchange: Exchange, _: Services) -> Answer | None:
                 raise BodyTooLargeError
     except web.RequestPayloadError:
         raise BadRequestError("the body of the request could not be read") from None
-    return None

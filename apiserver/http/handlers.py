@@ -14,9 +14,10 @@ import msgspec
 from apiserver.documents.document import Document
 from apiserver.http.answers import NO_CACHE, Answer, plain_text
 from apiserver.http.errors import MethodNotAllowedError, PathNotFoundError
-from apiserver.http.exchange import Exchange
 from apiserver.http.negotiation import Encoding, Kind, Purpose, negotiate
 from apiserver.http.query import Query, first
+from apiserver.http.request import Request
+from apiserver.http.request_info import RequestInfo
 from apiserver.http.services import Services
 
 _DISCOVERY: Final = "/apis"
@@ -28,27 +29,23 @@ _OPEN_HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 
 
-async def for_everybody(exchange: Exchange, services: Services) -> Answer | None:
-    """Answer what takes no identity and no right."""
-    info = exchange.info
+def for_everybody(request: Request, info: RequestInfo, services: Services) -> Answer | None:
+    """Answer what takes no identity and no right; None: it is something else."""
     path = info.attributes.path
     if info.method != "GET" or not info.routable:
         return None
     if path in services.documents.plain:
-        return _document(exchange, services)
+        return _document(request, info, services)
     if path in _OPEN_HEALTH:
         return _health(path, info.query, services)
     return None
 
 
-async def for_the_allowed(exchange: Exchange, services: Services) -> Answer | None:
+def for_the_allowed(info: RequestInfo, services: Services) -> Answer:
     """Answer the other paths that are no resource's.
 
     Raises PathNotFoundError and MethodNotAllowedError.
     """
-    info = exchange.info
-    if info.attributes.resource_request:
-        return None
     path = info.attributes.path
     if not info.routable or path not in _paths(services):
         raise PathNotFoundError
@@ -56,11 +53,11 @@ async def for_the_allowed(exchange: Exchange, services: Services) -> Answer | No
         raise MethodNotAllowedError
     if path == _METRICS:
         content_type, body = services.metrics.exposition()
-        return Answer(content_type=content_type, body=body)
+        return Answer(content_type=content_type, body=(body,))
     if path in services.health.paths:
         return _health(path, info.query, services)
     listed = msgspec.json.encode({"paths": sorted(_paths(services))})
-    return Answer(content_type=Encoding.JSON.value, body=listed + b"\n")
+    return Answer(content_type=Encoding.JSON, body=(listed, b"\n"))
 
 
 def _paths(services: Services) -> Collection[str]:
@@ -75,20 +72,20 @@ def _health(path: str, query: Query, services: Services) -> Answer:
     return plain_text(report, HTTPStatus.OK if well else HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def _document(exchange: Exchange, services: Services) -> Answer:
-    path = exchange.info.attributes.path
-    headers = exchange.request.headers
+def _document(request: Request, info: RequestInfo, services: Services) -> Answer:
+    path = info.attributes.path
+    headers = request.headers
     purpose = Purpose.DISCOVERY if path == _DISCOVERY else Purpose.DOCUMENT
     aggregated = negotiate(headers.get("Accept", ""), purpose).kind is Kind.AGGREGATED_DISCOVERY
     documents = services.documents
     document = documents.aggregated_discovery if aggregated else documents.plain[path]
     caching = "Cache-Control: public\r\n" if aggregated else NO_CACHE
-    if path.startswith(_OPENAPI_V3) and first(exchange.info.query, "hash") == _hash(document):
+    if path.startswith(_OPENAPI_V3) and first(info.query, "hash") == _hash(document):
         caching = _for_a_year(services.wall_clock())
     caching += f"Vary: Accept\r\nETag: {document.etag}\r\n"
-    if document.etag in map(str.strip, headers.get("If-None-Match", "").split(",")):
-        return Answer(code=HTTPStatus.NOT_MODIFIED, content_type="", body=b"", headers=caching)
-    return Answer(content_type=document.content_type, body=document.body, headers=caching)
+    if document.etag in headers.get("If-None-Match", ""):  # the quotes are part of it
+        return Answer(code=HTTPStatus.NOT_MODIFIED, content_type="", body=(), headers=caching)
+    return Answer(content_type=document.content_type, body=(document.body,), headers=caching)
 
 
 def _hash(document: Document) -> str:

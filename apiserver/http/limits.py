@@ -15,10 +15,10 @@ _READ_ONLY_VERBS: Final = frozenset(("get", "list", "watch"))
 class Lane:
     """The requests in flight of one kind."""
 
-    __slots__ = ("_limit", "_nobody", "peak", "running")
+    __slots__ = ("_nobody", "limit", "peak", "running")
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._nobody = asyncio.Event()
         self._nobody.set()
         self.running = 0
@@ -26,7 +26,7 @@ class Lane:
 
     def enter(self, *, privileged: bool) -> None:
         """Count one in. Raises TooManyRequestsError where all are taken, but for the privileged."""
-        if self.running >= self._limit > 0 and not privileged:
+        if self.running >= self.limit > 0 and not privileged:
             raise TooManyRequestsError
         if not self.running:
             self._nobody.clear()

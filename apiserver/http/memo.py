@@ -12,15 +12,18 @@ _MAX_LENGTH: Final = 1024
 
 
 def memoised(function: Callable[[str, *Ts], T]) -> Callable[[str, *Ts], T]:
-    """Remember results by the arguments, the first of which is what a caller sent.
+    """Remember results by the arguments; only the first two may be texts that a caller sent.
 
-    Long texts, and those that raise, are worked out anew each time.
+    Where one of them is long, or the function raises, it is worked out anew each time.
     """
     # The type of lru_cache forgets the parameters.
     remembered = cast(Callable[[str, *Ts], T], lru_cache(maxsize=_ENTRIES)(function))
 
     @wraps(function)
     def bounded(text: str, *rest: *Ts) -> T:
-        return (function if len(text) > _MAX_LENGTH else remembered)(text, *rest)
+        second = rest[0] if rest else None
+        if len(text) > _MAX_LENGTH or (isinstance(second, str) and len(second) > _MAX_LENGTH):
+            return function(text, *rest)
+        return remembered(text, *rest)
 
     return bounded

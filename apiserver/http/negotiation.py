@@ -10,7 +10,7 @@ from apiserver.http.errors import NotAcceptableError
 from apiserver.http.memo import memoised
 
 
-class Encoding(Enum):
+class Encoding(StrEnum):
     """Media types of answers, by preference of the server."""
 
     JSON = "application/json"
@@ -52,6 +52,11 @@ _CONVERSIONS: Final[Mapping[Purpose, Mapping[tuple[str, str, str], Kind]]] = {
     },
     Purpose.DOCUMENT: {},
 }
+
+
+#: How much of an Accept header is read: nobody needs more, and it is read before anybody is asked.
+_MAX_CLAUSES: Final = 64
+_MAX_PARAMETERS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +119,8 @@ def _met(clause: _Clause, encoding: Encoding, purpose: Purpose) -> Negotiated | 
 
 
 def _clauses(accept: str) -> Iterator[_Clause]:
-    for text in accept.split(","):
-        media_type, *parameters = text.split(";")
+    for text in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
+        media_type, *parameters = text.split(";", _MAX_PARAMETERS + 1)[: _MAX_PARAMETERS + 1]
         kind, slash, subtype = media_type.strip().partition("/")
         if not slash and kind == "*":
             subtype = "*"

@@ -7,15 +7,14 @@ from typing import Final
 
 from apiserver.http.errors import BadRequestError, Cause, InvalidOptionsError
 from apiserver.http.forms import Form
-from apiserver.http.memo import memoised
-from apiserver.http.query import Query, boolean, first, integer, parse_query
+from apiserver.http.query import Query, boolean, first, integer
+from apiserver.http.selection import Selectors
 from storage.views.quoting import quoted
 from storage.views.selectors import (
     FieldSelector,
     InvalidSelectorError,
     LabelSelector,
-    parse_fields,
-    parse_labels,
+    excerpt,
 )
 
 #: What a field selector may name.
@@ -66,14 +65,14 @@ def get_options(query: Query) -> int:
     return _revision(first(query, "resourceVersion"))
 
 
-@memoised
-def list_options(raw_query: str) -> ListOptions:
-    """Decode and check the parameters of a list or watch.
+def list_options(query: Query, selectors: Selectors | None) -> ListOptions:
+    """Decode and check the parameters of a list or watch; `selectors` are those that it has.
 
     Raises BadRequestError, and InvalidOptionsError where rules between parameters are broken.
     """
-    query = parse_query(raw_query)
-    labels, fields = _selectors(query)
+    selectors = selectors or Selectors()
+    if selectors.fault:
+        raise BadRequestError(selectors.fault)
     watch = bool(boolean(query, "watch"))
     limit = integer(query, "limit") or 0
     integer(query, "timeoutSeconds")  # for watches; refused here like there
@@ -81,15 +80,15 @@ def list_options(raw_query: str) -> ListOptions:
     if causes:
         raise InvalidOptionsError(causes)
     try:
-        fields.require_known(FIELDS)
+        selectors.fields.require_known(FIELDS)
     except InvalidSelectorError as error:
         raise BadRequestError(str(error)) from None
     if limit < 0:
         raise BadRequestError(f"limit must not be negative: {limit}")
     _refuse_continue(query)
     return ListOptions(
-        labels=labels,
-        fields=fields,
+        labels=selectors.labels,
+        fields=selectors.fields,
         watch=watch,
         minimum=0 if watch else _revision(first(query, "resourceVersion")),
         exact=first(query, _MATCH) == _EXACT,
@@ -102,17 +101,9 @@ def table_form(query: Query) -> Form:
     if value not in _ROWS:
         raise BadRequestError(
             "Unable to convert to Table as requested: includeObject: Invalid value:"
-            f" {quoted(value)}: must be 'Metadata', 'Object', 'None', or empty"
+            f" {quoted(excerpt(value))}: must be 'Metadata', 'Object', 'None', or empty"
         )
     return _ROWS[value]
-
-
-def _selectors(query: Query) -> tuple[LabelSelector, FieldSelector]:
-    try:
-        labels = parse_labels(first(query, "labelSelector"))
-        return labels, parse_fields(first(query, "fieldSelector"))
-    except InvalidSelectorError as error:
-        raise BadRequestError(str(error)) from None
 
 
 def _refuse_continue(query: Query) -> None:
@@ -136,7 +127,7 @@ def _revision(text: str) -> int:
 
 
 def _invalid_revision(text: str, why: str) -> BadRequestError:
-    value = quoted(text)
+    value = quoted(excerpt(text))
     return BadRequestError(
         f"invalid resource version: resourceVersion: Invalid value: {value}:"
         f" strconv.ParseUint: parsing {value}: {why}"
@@ -177,5 +168,5 @@ def _forbidden(field: str, text: str) -> Cause:
 
 def _unsupported(match: str, *supported: str) -> Cause:
     values = ", ".join(map(quoted, supported))
-    text = f"Unsupported value: {quoted(match)}: supported values: {values}"
+    text = f"Unsupported value: {quoted(excerpt(match))}: supported values: {values}"
     return Cause(_MATCH, "FieldValueNotSupported", text)

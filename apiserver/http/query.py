@@ -7,6 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 from apiserver.http.errors import BadRequestError
 from storage.views.quoting import quoted
+from storage.views.selectors import excerpt
 
 #: All values of each parameter, in order.
 Query: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -58,9 +59,10 @@ def integer(query: Query, name: str) -> int | None:
     if name not in query:
         return None
     value = query[name][0]
+    shown = quoted(excerpt(value))
     if not _INTEGER.fullmatch(value):
-        raise BadRequestError(f"strconv.ParseInt: parsing {quoted(value)}: invalid syntax")
+        raise BadRequestError(f"strconv.ParseInt: parsing {shown}: invalid syntax")
     number = int(value) if len(value) <= _INTEGER_MAX_LENGTH else _INTEGER_LIMIT
     if not -_INTEGER_LIMIT <= number < _INTEGER_LIMIT:
-        raise BadRequestError(f"strconv.ParseInt: parsing {quoted(value)}: value out of range")
+        raise BadRequestError(f"strconv.ParseInt: parsing {shown}: value out of range")
     return number

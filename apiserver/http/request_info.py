@@ -3,15 +3,16 @@
 The result serves authorization, metrics, limits and routing alike.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from apiserver.http.errors import BadRequestError
 from apiserver.http.memo import memoised
 from apiserver.http.query import Query, boolean, first, parse_query, unescape
+from apiserver.http.selection import Selectors, read_selectors
 from apiserver.http.series import Series, series_of
-from auth.attributes import Attributes, SelectorRequirement
-from storage.views.selectors import InvalidSelectorError, Operator, parse_fields, parse_labels
+from auth.attributes import Attributes
+from storage.model.names import OPTIONS_GROUP, VERSION
 
 _VERBS: Final = {
     "POST": "create",
@@ -24,6 +25,11 @@ _VERBS: Final = {
 #: "/namespaces/NAME/status" and "…/finalize" are subresources of the namespace itself.
 _NAMESPACE_SUBRESOURCES: Final = ("status", "finalize")
 _WITH_SELECTORS: Final = ("list", "watch", "deletecollection")
+_WITH_SELECTED_NAME: Final = ("list", "watch")
+#: More than any client sends: what is read before anybody is asked who they are must take no time.
+_MAX_TARGET: Final = 256 * 1024
+_MAX_SEGMENTS: Final = 100
+_MAX_PARAMETERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +39,24 @@ class RequestInfo:
     method: str
     raw_query: str
     query: Query
-    routable: bool  # False: a segment is empty or a dot segment, or holds a slash
-    by_path_verb: bool = False  # the deprecated /apis/GROUP/VERSION/watch/…
-    named: bool = False  # the path itself names an object
+    routable: bool  # False: whatever is served, nothing is at this path
+    named: bool  # the path itself names an object
+    by_path_verb: bool  # the path is of the old form that names the verb, /watch/…
     attributes: Attributes
     series: Series
+    selectors: Selectors | None = None  # None: there are none, or they were not read yet
 
 
 @memoised
 def request_info(target: str, method: str) -> RequestInfo:
     """Read a request line's target and method. Raises BadRequestError."""
+    if len(target) > _MAX_TARGET:
+        raise BadRequestError(f"the URL is longer than {_MAX_TARGET} bytes")
     raw_path, _, raw_query = _origin_form(target).partition("?")
+    if raw_path.count("/") > _MAX_SEGMENTS:
+        raise BadRequestError(f"the path has more than {_MAX_SEGMENTS} segments")
+    if raw_query.count("&") > _MAX_PARAMETERS:
+        raise BadRequestError(f"the query has more than {_MAX_PARAMETERS} parameters")
     segments = [unescape(segment) for segment in raw_path.strip("/").split("/")]
     if segments == [""]:
         segments = []
@@ -58,12 +71,33 @@ def request_info(target: str, method: str) -> RequestInfo:
         method=method,
         raw_query=raw_query,
         query=query,
-        routable=all(_routable(segment) for segment in segments),
-        by_path_verb=by_path_verb,
+        routable=all(map(_routable, segments)) and not by_path_verb and _in_group(attributes),
         named=bool(attributes.name) and attributes.verb not in _WITH_SELECTORS,
         attributes=attributes,
+        by_path_verb=by_path_verb,
         series=series_of(method, attributes, named=bool(attributes.name)),
     )
+
+
+def with_selectors(info: RequestInfo) -> RequestInfo:
+    """Return a request with its selectors read; to be called once it is known who asks.
+
+    They are part of what is authorized: a list of one name is authorized by that name, and what
+    cannot be parsed is left out (contract 7.4, 7.5).
+    """
+    attributes = info.attributes
+    texts = first(info.query, "labelSelector"), first(info.query, "fieldSelector")
+    if info.by_path_verb or attributes.verb not in _WITH_SELECTORS or not any(texts):
+        return info
+    selectors = read_selectors(*texts)
+    name = selectors.name if attributes.verb in _WITH_SELECTED_NAME else ""
+    attributes = replace(
+        attributes,
+        name=name if _routable(name) and "%" not in name else "",
+        field_selector=selectors.field_requirements(),
+        label_selector=selectors.label_requirements(),
+    )
+    return replace(info, attributes=attributes, selectors=selectors)
 
 
 def _origin_form(target: str) -> str:
@@ -73,10 +107,18 @@ def _origin_form(target: str) -> str:
     scheme, separator, rest = target.partition("://")
     if not separator or scheme.lower() not in ("http", "https"):
         raise BadRequestError("the target of the request is not a path")
-    return "/" + rest.partition("/")[2].partition("#")[0]
+    hierarchy, mark, query = rest.partition("#")[0].partition("?")
+    return f"/{hierarchy.partition('/')[2]}{mark}{query}"
+
+
+def _in_group(attributes: Attributes) -> bool:
+    """Whether a resource is of the group that is served; subresources there are none."""
+    of_group = (attributes.group, attributes.version) == (OPTIONS_GROUP, VERSION)
+    return not attributes.resource_request or (of_group and not attributes.subresource)
 
 
 def _routable(segment: str) -> bool:
+    """Whether a name can be like that: not empty, no dot segment, no slash."""
     return segment not in ("", ".", "..") and "/" not in segment
 
 
@@ -99,8 +141,7 @@ def _of_resource(method: str, parts: list[str], query: Query, *, by_path_verb: b
     resource, name, subresource = (*path, "", "")[:3]
     verb = "watch" if by_path_verb else _VERBS.get(method, "")
     if not name:
-        verb, name = _of_collection(verb, query)
-    selectable = verb in _WITH_SELECTORS and not by_path_verb
+        verb = _of_collection(verb, query)
     return Attributes(
         verb=verb,
         resource_request=True,
@@ -110,53 +151,15 @@ def _of_resource(method: str, parts: list[str], query: Query, *, by_path_verb: b
         subresource=subresource,
         namespace=namespace,
         name=name,
-        field_selector=_field_requirements(query) if selectable else None,
-        label_selector=_label_requirements(query) if selectable else None,
     )
 
 
-def _of_collection(verb: str, query: Query) -> tuple[str, str]:
-    """Return verb and name of a request whose path names no object."""
+def _of_collection(verb: str, query: Query) -> str:
+    """Return the verb of a request whose path names no object."""
     match verb:
         case "get":
-            return ("watch" if boolean(query, "watch") else "list"), _selected_name(query)
+            return "watch" if boolean(query, "watch") else "list"
         case "delete":
-            return "deletecollection", ""
+            return "deletecollection"
         case _:
-            return verb, ""
-
-
-def _selected_name(query: Query) -> str:
-    """Return the one name that a field selector leaves, "" where it leaves several."""
-    try:
-        name = parse_fields(first(query, "fieldSelector")).exact("metadata.name") or ""
-    except InvalidSelectorError:
-        return ""
-    return name if _routable(name) and "%" not in name else ""
-
-
-def _field_requirements(query: Query) -> tuple[SelectorRequirement, ...] | None:
-    """Return the terms for an access review; None also where they cannot be parsed."""
-    try:
-        terms = parse_fields(first(query, "fieldSelector")).terms
-    except InvalidSelectorError:
-        return None
-    requirements = tuple(
-        SelectorRequirement(term.field, "In" if term.equals else "NotIn", (term.value,))
-        for term in terms
-    )
-    return requirements or None
-
-
-def _label_requirements(query: Query) -> tuple[SelectorRequirement, ...] | None:
-    """Return the terms for an access review, which knows no Gt and no Lt; None as above."""
-    try:
-        terms = parse_labels(first(query, "labelSelector")).requirements
-    except InvalidSelectorError:
-        return None
-    requirements = tuple(
-        SelectorRequirement(term.key, term.operator.value, term.values)
-        for term in terms
-        if term.operator not in (Operator.GREATER_THAN, Operator.LESS_THAN)
-    )
-    return requirements or None
+            return verb

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from storage.views.quoting import quoted
+from storage.views.selectors import excerpt
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ def _all(
             lines.append(f"[+]{check.name}{how}")
     unknown = sorted(excluded - {check.name for check in checks})
     if unknown:
-        names = ", ".join(map(quoted, unknown))
+        names = ", ".join(quoted(excerpt(name)) for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if faults:
         _log.warning("health checks failed", extra={"path": root, "faults": faults})

@@ -16,6 +16,9 @@ _FLUSH_SECONDS: Final = 0.25
 #: Longer texts are quoted anew each time, so that what is kept of callers' texts has a bound.
 _KEPT_LENGTH: Final = 512
 
+#: How much of a path or user agent a line tells.
+_TOLD_LENGTH: Final = 1024
+
 #: Attributes that every record has; what a call gives as `extra` is the rest.
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -61,13 +64,14 @@ class AccessLog:
     ) -> None:
         """Note one finished request; the path as it was sent, without its query.
 
-        Verb and Audit-ID must be plain words; what callers write freely is made safe.
+        Verb and Audit-ID must be plain words; what callers write freely is made safe, and cut.
         """
         if not self._lines:
             self._later(_FLUSH_SECONDS, self.flush)
+        shown, agent = _value(path[:_TOLD_LENGTH]), _value(user_agent[:_TOLD_LENGTH])
         self._lines.append(
-            f'HTTP verb="{verb}" path={_value(path)} latency="{seconds * 1000:.3f}ms"'
-            f' userAgent={_value(user_agent)} audit-ID="{audit_id}" resp={code}\n'
+            f'HTTP verb="{verb}" path={shown} latency="{seconds * 1000:.3f}ms"'
+            f' userAgent={agent} audit-ID="{audit_id}" resp={code}\n'
         )
 
     def flush(self) -> None:

@@ -11,7 +11,9 @@ from typing import Final, Protocol
 from apiserver.ops.health import Check
 
 _HANDSHAKE_SECONDS: Final = 32  # Go's limit for a request's head
-_TLS_SHUTDOWN_SECONDS: Final = 2
+#: From closing a connection to cutting it off. Until then the reader can take what it was sent:
+#: an answer that ends its connection may be megabytes, and lies in buffers that nobody can ask.
+TLS_SHUTDOWN_SECONDS: Final = 60
 _BACKLOG: Final = 1024
 
 
@@ -47,6 +49,7 @@ class Ending:
     idle: Callable[[], Awaitable[None]]  # waits until no request is in flight
     grace_seconds: float = 0.0  # from not ready to not listening: until endpoints have followed
     finish_seconds: float = 60.0  # for requests in flight
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -75,7 +78,7 @@ async def serving(
         ssl=context,
         backlog=_BACKLOG,
         ssl_handshake_timeout=_HANDSHAKE_SECONDS,
-        ssl_shutdown_timeout=_TLS_SHUTDOWN_SECONDS,
+        ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
     )
     try:
         yield listener.sockets[0].getsockname()[1]
@@ -86,7 +89,7 @@ async def serving(
 async def _end(listener: asyncio.Server, protocols: Protocols, ending: Ending) -> None:
     ending.lifecycle.stopping = True
     try:
-        await asyncio.sleep(ending.grace_seconds)
+        await ending.sleep(ending.grace_seconds)
     finally:  # a second signal cancels the waiting, not the closing
         listener.close()
         ending.lifecycle.draining = True

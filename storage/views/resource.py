@@ -61,8 +61,3 @@ class Freshness(Protocol):
         ahead changes nothing and is not admitted.
         """
         ...
-
-    @property
-    def current(self) -> int:
-        """The line's newest revision, for the message of what is too far ahead."""
-        ...

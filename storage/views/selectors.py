@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Final
 
 from storage.views.quoting import quoted
@@ -33,9 +34,22 @@ _SUBDOMAIN_MAX_LENGTH: Final = 253
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INTEGER_LIMIT: Final = 1 << 63
 
+#: Most characters of one selector: 64 KiB of query are legal (contract 14.1), more takes too long.
+MAX_LENGTH: Final = 64 * 1024
+#: Most terms of one selector.
+MAX_TERMS: Final = 1000
+
+_TOLD_PROBLEMS: Final = 10  # of one requirement's values
+_TOLD_LENGTH: Final = 128
+
 
 class InvalidSelectorError(ValueError):
     """A selector does not follow the grammar; its text is upstream's, for the caller's eyes."""
+
+
+def excerpt(text: str) -> str:
+    """Return as much of a caller's text as an error repeats: all of it, or how it begins."""
+    return text if len(text) <= _TOLD_LENGTH else f"{text[:_TOLD_LENGTH]}..."
 
 
 class Operator(Enum):
@@ -122,13 +136,26 @@ class FieldSelector:
             if term.field not in fields:
                 known = ", ".join(map(quoted, fields))
                 raise InvalidSelectorError(
-                    f"{quoted(term.field)} is not a known field selector: only {known}"
+                    f"{quoted(excerpt(term.field))} is not a known field selector: only {known}"
                 )
 
 
 def parse_fields(text: str) -> FieldSelector:
     """Parse a fieldSelector. Raises InvalidSelectorError."""
-    return FieldSelector(tuple(_field_term(part, text) for part in sorted(_split(text)) if part))
+    _check_length(text)
+    parts = _split(text)
+    _check_count(len(parts))
+    return FieldSelector(tuple(_field_term(part, text) for part in sorted(parts)))
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_LENGTH:
+        raise InvalidSelectorError(f"the selector is longer than {MAX_LENGTH} characters")
+
+
+def _check_count(terms: int) -> None:
+    if terms > MAX_TERMS:
+        raise InvalidSelectorError(f"the selector has more than {MAX_TERMS} terms")
 
 
 def _split(text: str) -> list[str]:
@@ -139,7 +166,9 @@ def _split(text: str) -> list[str]:
 def _field_term(part: str, text: str) -> FieldTerm:
     found = re.search(r"!=|==|=", part)
     if found is None:
-        raise InvalidSelectorError(f"invalid selector: '{text}'; can't understand '{part}'")
+        raise InvalidSelectorError(
+            f"invalid selector: '{excerpt(text)}'; can't understand '{excerpt(part)}'"
+        )
     value = _unescaped(part[found.end() :])
     return FieldTerm(part[: found.start()], found[0] != "!=", value)
 
@@ -189,7 +218,9 @@ _SCANNER: Final = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^=!(),<> \t\r\n]
 
 def parse_labels(text: str) -> LabelSelector:
     """Parse a labelSelector. Raises InvalidSelectorError."""
-    requirements = _Parser(text).requirements()
+    _check_length(text)
+    requirements = list(islice(_Parser(text).requirements(), MAX_TERMS + 1))
+    _check_count(len(requirements))
     return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 
@@ -205,7 +236,7 @@ class _Parser:
         token, literal = self._peek()
         if token not in (_Token.WORD, _Token.NOT, _Token.END):
             raise InvalidSelectorError(
-                f"found '{literal}', expected: !, identifier, or 'end of string'"
+                f"found '{excerpt(literal)}', expected: !, identifier, or 'end of string'"
             )
         while token is not _Token.END:
             try:
@@ -216,9 +247,13 @@ class _Parser:
             if token is _Token.COMMA:
                 following, literal = self._peek()
                 if following not in (_Token.WORD, _Token.NOT):
-                    raise InvalidSelectorError(f"found '{literal}', expected: identifier after ','")
+                    raise InvalidSelectorError(
+                        f"found '{excerpt(literal)}', expected: identifier after ','"
+                    )
             elif token is not _Token.END:
-                raise InvalidSelectorError(f"found '{literal}', expected: ',' or 'end of string'")
+                raise InvalidSelectorError(
+                    f"found '{excerpt(literal)}', expected: ',' or 'end of string'"
+                )
 
     def _peek(self) -> tuple[_Token, str]:
         """Return the next token where keywords are words: `in in (in)` is a requirement."""
@@ -237,7 +272,7 @@ class _Parser:
         if negated:
             token, key = self._next()
         if token is not _Token.WORD:
-            raise InvalidSelectorError(f"found '{key}', expected: identifier")
+            raise InvalidSelectorError(f"found '{excerpt(key)}', expected: identifier")
         _check_key(key)
         if negated:
             return Requirement(key, Operator.DOES_NOT_EXIST)
@@ -246,7 +281,7 @@ class _Parser:
         token, literal = self._tokens[self._position]
         operator = _OPERATORS.get(token)
         if operator is None:
-            raise InvalidSelectorError(f"found '{literal}', expected: {_OPERATOR_NAMES}")
+            raise InvalidSelectorError(f"found '{excerpt(literal)}', expected: {_OPERATOR_NAMES}")
         self._position += 1
         many = token in (_Token.IN, _Token.NOT_IN)
         values = self._values() if many else {self._exact_value()}
@@ -257,16 +292,18 @@ class _Parser:
             return ""
         token, literal = self._next()
         if token is not _Token.WORD:
-            raise InvalidSelectorError(f"found '{literal}', expected: identifier")
+            raise InvalidSelectorError(f"found '{excerpt(literal)}', expected: identifier")
         return literal
 
     def _values(self) -> set[str]:
         token, literal = self._next()
         if token is not _Token.OPEN:
-            raise InvalidSelectorError(f"found '{literal}' expected: '('")
+            raise InvalidSelectorError(f"found '{excerpt(literal)}' expected: '('")
         token, literal = self._peek()
         if token not in (_Token.WORD, _Token.COMMA, _Token.CLOSE):
-            raise InvalidSelectorError(f"found '{literal}', expected: ',', ')' or identifier")
+            raise InvalidSelectorError(
+                f"found '{excerpt(literal)}', expected: ',', ')' or identifier"
+            )
         values = set[str]()
         while True:
             values.add(self._value_or_nothing())
@@ -274,7 +311,7 @@ class _Parser:
             if token is _Token.CLOSE:
                 return values
             if token is not _Token.COMMA:
-                raise InvalidSelectorError(f"found '{literal}', expected: ',' or ')'")
+                raise InvalidSelectorError(f"found '{excerpt(literal)}', expected: ',' or ')'")
 
     def _value_or_nothing(self) -> str:
         token, literal = self._peek()
@@ -282,7 +319,7 @@ class _Parser:
             return ""
         self._next()
         if token is not _Token.WORD:
-            raise InvalidSelectorError(f"found '{literal}', expected: ',', or identifier")
+            raise InvalidSelectorError(f"found '{excerpt(literal)}', expected: ',', or identifier")
         return literal
 
 
@@ -296,7 +333,9 @@ def _token(symbol: str | None, word: str | None) -> tuple[_Token, str]:
 def _check_key(key: str) -> None:
     problems = list(_key_problems(key))
     if problems:
-        raise InvalidSelectorError(f"<nil>: Invalid value: {quoted(key)}: {'; '.join(problems)}")
+        raise InvalidSelectorError(
+            f"<nil>: Invalid value: {quoted(excerpt(key))}: {'; '.join(problems)}"
+        )
 
 
 def _key_problems(key: str) -> Iterable[str]:
@@ -324,7 +363,7 @@ def _key_problems(key: str) -> Iterable[str]:
 
 
 def _checked(requirement: Requirement) -> Requirement:
-    problems = list(dict.fromkeys(_value_problems(requirement)))
+    problems = list(dict.fromkeys(islice(_value_problems(requirement), _TOLD_PROBLEMS)))
     if not problems:
         return requirement
     raise InvalidSelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
@@ -335,7 +374,7 @@ def _value_problems(requirement: Requirement) -> Iterable[str]:
         value = requirement.values[0]
         if _integer(value) is None:
             yield (
-                f"values[0]: Invalid value: {quoted(value)}:"
+                f"values[0]: Invalid value: {quoted(excerpt(value))}:"
                 " for 'Gt', 'Lt' operators, the value must be an integer"
             )
     for index, value in enumerate(requirement.values):
@@ -346,7 +385,7 @@ def _value_problems(requirement: Requirement) -> Iterable[str]:
             faults.append(_VALUE_RULE)
         if faults:
             place = f"values[{index}][{requirement.key}]"
-            yield f"{place}: Invalid value: {quoted(value)}: {'; '.join(faults)}"
+            yield f"{place}: Invalid value: {quoted(excerpt(value))}: {'; '.join(faults)}"
 
 
 def _integer(text: str) -> int | None:

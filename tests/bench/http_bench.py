@@ -5,6 +5,7 @@ alternate, so that whatever else the machine does hits both (performance 1, P2).
 """
 
 import asyncio
+import json
 import multiprocessing
 import os
 import ssl
@@ -12,7 +13,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, TextIO, cast
@@ -20,65 +20,78 @@ from typing import Final, TextIO, cast
 import uvloop
 from aiohttp import web
 from bench.figures import Figure
-from fakes.http_fakes import (
-    CURRENT_REVISION,
-    Certificates,
-    FakeWorld,
-    ServingFiles,
-    a_meta,
-    new_certificates,
-    running,
-)
+from fakes.http_fakes import Certificates, ServingFiles, new_certificates
 
+from apiserver.cli.api import api_services, resources
+from apiserver.cli.clocks import wall_seconds
+from apiserver.cli.config import demo_config
+from apiserver.cli.embedded import EmbeddedCluster
+from apiserver.cli.flags import parse
+from apiserver.http.app import build_handler
 from apiserver.http.bodies import Bodies
+from apiserver.http.connection import Server
 from apiserver.http.forms import Form
 from apiserver.ops.logs import AccessLog
-from apiserver.ops.serving import tls_context
-from auth.authentication.chain import AuthenticatorChain
-from auth.authentication.static_tokens import StaticToken, StaticTokenAuthenticator
-from auth.authorization.chain import AuthorizerChain
-from auth.authorization.rbac import RBACAuthorizer
-from auth.identity import User
+from apiserver.ops.serving import Ending, Lifecycle, serving, tls_context
 
 CLASSES: Final = 20
 CONNECTIONS: Final = 10
-ROUNDS: Final = 5
-ROUND_SECONDS: Final = 3.0
+ROUNDS: Final = 15
+ROUND_SECONDS: Final = 1.0
 BAR: Final = 0.6
 
+NAMESPACE: Final = "tenant-acme"
 TARGET: Final = (
-    "/apis/options.gpu.cozystack.io/v1alpha1/namespaces/tenant-acme/gpuclassoptions?limit=500"
+    f"/apis/options.gpu.cozystack.io/v1alpha1/namespaces/{NAMESPACE}/gpuclassoptions?limit=500"
 )
 REQUEST: Final = (
     f"GET {TARGET} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
     "User-Agent: bench/1.0\r\nAccept-Encoding: gzip\r\nAuthorization: Bearer secret\r\n\r\n"
 ).encode()
 
-RIGHTS: Final = (
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "reader"},
-        "rules": [
+RBAC: Final = "rbac.authorization.k8s.io"
+ROLE: Final = {
+    "apiVersion": f"{RBAC}/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "reader"},
+    "rules": [
+        {
+            "apiGroups": ["options.gpu.cozystack.io"],
+            "resources": ["gpuclassoptions"],
+            "verbs": ["get", "list"],
+        }
+    ],
+}
+BINDING: Final = {
+    "apiVersion": f"{RBAC}/v1",
+    "kind": "RoleBinding",
+    "metadata": {"name": "reader", "namespace": NAMESPACE},
+    "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "reader"},
+    "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": "acme"}],
+}
+OBJECTS: Final = {
+    "apiVersion": "v1",
+    "items": [
+        ROLE,
+        BINDING,
+        *(
             {
-                "apiGroups": ["options.gpu.cozystack.io"],
-                "resources": ["gpuclassoptions"],
-                "verbs": ["get", "list"],
+                "apiVersion": "gpu.cozystack.io/v1alpha1",
+                "kind": "GPUClass",
+                "metadata": {"name": f"class-{number}"},
+                "spec": {
+                    "vendor": "nvidia",
+                    "mode": "passthrough",
+                    "resourceName": f"nvidia.com/GPU{number}",
+                    "maxCount": 8,
+                    "memoryPerUnit": "48Gi",
+                    "displayName": f"NVIDIA GPU {number} 48 GB",
+                },
             }
-        ],
-    },
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": "reader", "namespace": "tenant-acme"},
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "reader",
-        },
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "acme"}],
-    },
-)
+            for number in range(CLASSES)
+        ),
+    ],
+}
 
 
 def measure() -> list[Figure]:
@@ -142,34 +155,33 @@ def _on_core(
         uvloop.run(serve(files, pipe, log))
 
 
-def _world() -> FakeWorld:
-    world = FakeWorld()
-    world.options.metas = [a_meta("tenant-acme", f"class-{number:02}") for number in range(CLASSES)]
-    return world
+def _cluster() -> EmbeddedCluster:
+    """Read a cluster of 20 classes as `demo` reads one."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        (directory / "cluster.json").write_text(json.dumps({"kind": "List", **OBJECTS}))
+        (directory / "tokens.csv").write_text("secret,maria,maria,acme\n")
+        return EmbeddedCluster(directory, demo_config(parse(["demo", name])))
 
 
 async def _serve_list(files: ServingFiles, pipe: Connection, log: TextIO) -> None:
-    """Serve the options of one tenant to a user as the embedded cluster knows users and rights."""
-    world = _world()
-    services = replace(
-        world.services(),
-        authenticator=AuthenticatorChain(
-            [StaticTokenAuthenticator([StaticToken("secret", User("maria", groups=("acme",)))])]
-        ),
-        authorizer=AuthorizerChain([RBACAuthorizer(RIGHTS)]),
-        access_log=AccessLog(log.write, asyncio.get_running_loop().call_later),
-    )
-    async with running(world, files, services) as port:
+    """Serve the options as the embedded cluster does: users, rights, figures, all of it."""
+    access_log = AccessLog(log.write, asyncio.get_running_loop().call_later)
+    lifecycle = Lifecycle()
+    services = api_services(_cluster(), access_log, lifecycle)
+    server = Server(build_handler(services, Bodies()), wall_clock=wall_seconds)
+    ending = Ending(lifecycle=lifecycle, idle=services.in_flight.idle)
+    context = tls_context(files.certificate, files.key)
+    async with serving(server, "127.0.0.1", 0, context, ending) as port:
         pipe.send(port)
         await asyncio.to_thread(pipe.recv)
 
 
 async def _serve_constant(files: ServingFiles, pipe: Connection, _: TextIO) -> None:
     """Serve the bytes of that LIST from a constant, by aiohttp's own application and router."""
-    world = _world()
-    options = world.services().resources["gpuclassoptions"]
-    keys = world.options.keys(None)
-    body = Bodies().listed(options, keys, CURRENT_REVISION, Form.OBJECT, "v1") + b"\n"
+    published = _cluster().published
+    options = resources(published)["gpuclassoptions"]
+    body = b"".join(Bodies().whole(options, NAMESPACE, published, Form.OBJECT, "v1"))
 
     async def constant(_: web.Request) -> web.Response:
         return web.Response(body=body, content_type="application/json")

@@ -71,7 +71,8 @@ def _costs(shape: Shape) -> tuple[float, int]:
     options = resources(published)["gpuclassoptions"]
 
     def listed() -> bytes:
-        return Bodies().whole(options, ASKING.namespace, published, Form.OBJECT, "v1")
+        whole = Bodies().whole(options, ASKING.namespace, published, Form.OBJECT, "v1")
+        return b"".join(whole)
 
     return _median(listed, LISTS), len(listed())
 

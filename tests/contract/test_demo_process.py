@@ -60,7 +60,9 @@ def test_an_edit_shows_in_the_answers(demo: Demo, cluster: Path) -> None:
     """A node that is cordoned gives nothing (GC-03), a class that is edited reads differently."""
     assert_becomes(demo, L40S, "capacity.free", 7)
     replaced(cluster / "10-nodes.yaml", "name: zq-alder\n", "name: zq-alder-2\n")
-    assert_becomes(demo, L40S, "capacity.free", 10)  # the pods of the old node hold nothing of the new one
+    assert_becomes(
+        demo, L40S, "capacity.free", 10
+    )  # the pods of the old node hold nothing of the new one
     replaced(cluster / "40-tenants.yaml", "units: 8", "units: 7")
     assert_becomes(demo, L40S, "budget.remaining", 0)
 

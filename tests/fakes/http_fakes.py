@@ -52,7 +52,7 @@ TENANT = User("maria", uid="u-1", groups=("acme", AUTHENTICATED_GROUP))
 
 FIRST_REVISION = 700
 
-#: What the revision line says is current.
+#: The revision of lists.
 CURRENT_REVISION = 1000
 #: Revisions up to this one are admitted.
 ADMITTED_UP_TO = 2000
@@ -160,12 +160,12 @@ class FakeFreshness:
     """A revision line that stands still until a test moves it."""
 
     generation: int = 1
-    current: int = CURRENT_REVISION
+    listed: int = CURRENT_REVISION
     admitted: list[int] = field(default_factory=list)
 
     def list_revision(self) -> int:
         """Return the present revision."""
-        return self.current
+        return self.listed
 
     def admit(self, revision: int) -> bool:
         """Admit what is not too far ahead."""

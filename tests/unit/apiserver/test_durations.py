@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.cli.durations import parse_duration_ms
+from apiserver.durations import parse_duration_ms
 
 
 @pytest.mark.parametrize(
