@@ -1,13 +1,8 @@
 """Start-up, and what a tenant's LIST costs as everything around that tenant grows."""
 
-import contextlib
 import gc
-import signal
-import ssl
 import statistics
-import subprocess
 import tempfile
-import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +11,7 @@ from typing import Final
 
 from bench.figures import Figure
 from bench.world import Shape, a_world, resource
-from fakes.demo import PYTHON, ROOT
+from fakes.demo import running_demo
 
 from apiserver.cli.api import resources
 from apiserver.http.bodies import Bodies
@@ -30,7 +25,6 @@ from storage.views.revisions import EPOCH_MS, RevisionLine
 
 STARTS: Final = 7
 LISTS: Final = 200
-PORTS: Final = (28443, 28444)
 
 #: The tenant that asks: the same records, VMs and budget in every world.
 ASKING: Final = TenantRecord(
@@ -111,24 +105,10 @@ def _median(work: Callable[[], object], rounds: int) -> float:
 def _start() -> float:
     """Return the seconds from exec to the first answer of `/apis`."""
     with tempfile.TemporaryDirectory() as directory:
-        state = Path(directory)
-        command = [str(PYTHON), "-m", "apiserver", "demo", f"--state-dir={state}"]
-        ports = [f"--secure-port={PORTS[0]}", f"--admission-secure-port={PORTS[1]}"]
         begin = perf_counter()
-        with subprocess.Popen([*command, *ports], cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-            try:
-                while not _answers(state / "ca.crt"):
-                    if process.poll() is not None:
-                        raise RuntimeError(f"the demo ended: are ports {PORTS} free?")
-                return perf_counter() - begin
-            finally:
-                process.send_signal(signal.SIGINT)
-
-
-def _answers(ca: Path) -> bool:
-    with contextlib.suppress(OSError):
-        context = ssl.create_default_context(cafile=str(ca))
-        url = f"https://127.0.0.1:{PORTS[0]}/apis"
-        with urllib.request.urlopen(url, context=context, timeout=1) as answer:
-            return bool(answer.status == 200)
-    return False
+        with running_demo(Path(directory)) as demo:
+            answer = demo.request("/apis", token=None)
+            seconds = perf_counter() - begin
+        if answer.code != 200:
+            raise RuntimeError("discovery is not answered")
+        return seconds
