@@ -29,6 +29,6 @@ class Attributes:
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    # Only for list and watch; None: absent or not parsable (contract 7.4).
+    # Only for list, watch and deletecollection; None: absent or not parsable (contract 7.4).
     field_selector: tuple[SelectorRequirement, ...] | None = None
     label_selector: tuple[SelectorRequirement, ...] | None = None

@@ -2,7 +2,7 @@
 
 
 class UnauthenticatedError(Exception):
-    """Credentials were presented and none of them proved an identity. Answered 401."""
+    """Nobody in particular asks: no credentials, or none that proves an identity. Answered 401."""
 
 
 class ReviewUnavailableError(Exception):

@@ -31,7 +31,7 @@ from storage.views.revisions import TAG_BITS, RevisionLine
 
 logger = logging.getLogger(__name__)
 
-_READERS: Final[Mapping[str, type[TenantReader]]] = {
+READERS: Final[Mapping[str, type[TenantReader]]] = {
     "gputenants": GPUTenantReader,
     "cozystack": CozystackReader,
 }
@@ -43,7 +43,7 @@ class EmbeddedCluster:
     def __init__(self, directory: Path, config: DemoConfig) -> None:
         """Read the directory. Raises ConfigError with every fault in it."""
         self._source = FileSource(directory)
-        self.cache = ClusterCache(tenants=_READERS[config.tenant_source](), clock=time.monotonic)
+        self.cache = ClusterCache(tenants=READERS[config.tenant_source](), clock=time.monotonic)
         self._tokens = StaticTokenAuthenticator()
         self._rbac = RBACAuthorizer()
         self.users: Sequence[StaticToken] = ()

@@ -15,6 +15,7 @@ from typing import Final
 
 import yaml
 
+from apiserver.cli.certificates import new_pair, still_serves
 from apiserver.cli.config import ConfigError
 
 _CLUSTER: Final = "gpuclass-demo"
@@ -122,15 +123,10 @@ class StateDirectory:
         files = (self.ca_file, self.certificate_file, self.key_file)
         if not all(file.is_file() for file in files):
             return False
-        # Imported late: a start with nothing kept needs it anyway, all others only here.
-        from apiserver.cli.certificates import still_serves
-
         ca, certificate, key = (file.read_bytes() for file in files)
         return still_serves(ca, certificate, key, now)
 
     def _make_pair(self, now: datetime) -> None:
-        from apiserver.cli.certificates import new_pair
-
         ca, certificate, key = new_pair(now)
         self._write("serving.key", key)
         self._write("serving.crt", certificate)

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 import msgspec
+import yaml
 from aiohttp import HttpVersion11
 from aiohttp.web_protocol import RequestHandler
 
@@ -88,8 +89,6 @@ def rendered(body: tuple[bytes, ...], encoding: Encoding, *, pretty: bool) -> tu
 
 
 def _yaml(body: bytes) -> bytes:
-    import yaml  # few ask for it, and it costs the start of the process
-
     if len(body) > _YAML_MAX_BYTES:
         raise NotAcceptableError(
             f"the answer is too large for {Encoding.YAML.value}, ask for {Encoding.JSON.value}"

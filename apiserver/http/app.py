@@ -21,7 +21,7 @@ from apiserver.http.services import Services
 from apiserver.http.status import UNEXPECTED, status_of
 from auth.identity import MASTERS_GROUP
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _AUDIT_ID: Final = re.compile(r"[-A-Za-z0-9_.:/]{1,64}")
 
@@ -99,7 +99,7 @@ def _failed(error: Exception, audit_id: str) -> Answer:
     """Return the answer for an error; one that nobody expected is logged, and named to nobody."""
     status = status_of(error)
     if status is None:
-        _log.error("a request failed", exc_info=error, extra={"audit_id": audit_id})
+        logger.error("a request failed", exc_info=error, extra={"audit_id": audit_id})
         status = UNEXPECTED
     return failure(status, close=isinstance(error, ShuttingDownError))
 
@@ -109,10 +109,10 @@ def _audit_id(request: Request) -> str:
     given = request.headers.get("Audit-ID")
     if given is not None and _AUDIT_ID.fullmatch(given):
         return given
-    return _new_audit_id()
+    return new_audit_id()
 
 
-def _new_audit_id() -> str:
+def new_audit_id() -> str:
     """Return a random UUID (version 4), in a third of the time that `uuid4` takes.
 
     Nothing that counts, or that could be continued from what was seen: an ID must not tell how many

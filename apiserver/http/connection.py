@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any, Final, cast
-from uuid import uuid4
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
@@ -12,11 +11,11 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler
 
 from apiserver.http.answers import failure, sent
-from apiserver.http.app import Handler
+from apiserver.http.app import Handler, new_audit_id
 from apiserver.http.request import Request
 from apiserver.http.status import BROKEN_REQUEST, HEADERS_TOO_LARGE, UNEXPECTED
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 #: All header lines of a request together, as Go bounds them.
 MAX_HEAD_BYTES: Final = 1 << 20
@@ -76,7 +75,7 @@ class Connection(RequestHandler):
     def log_exception(self, *args: Any, **details: Any) -> None:
         """Log an error of the framework's; what follows from a lost connection is none."""
         if self.transport is None:
-            _log.debug("a connection was lost", exc_info=True)
+            logger.debug("a connection was lost", exc_info=details.get("exc_info"))
         else:
             super().log_exception(*args, **details)
 
@@ -90,15 +89,15 @@ class Connection(RequestHandler):
         """Answer what the parser could not read, and errors after the handler, with a Status."""
         if status == 400:
             answered = HEADERS_TOO_LARGE if isinstance(exc, LineTooLong) else BROKEN_REQUEST
-            _log.debug("a request could not be read", exc_info=exc)
+            logger.debug("a request could not be read", exc_info=exc)
         else:
             answered = UNEXPECTED
-            _log.error("a connection failed", exc_info=exc)
+            logger.error("a connection failed", exc_info=exc)
         response = sent(
             failure(answered, close=True),
             cast(Request, request),
             now=self._wall_clock(),
-            audit_id=str(uuid4()),
+            audit_id=new_audit_id(),
         )
         return cast(web.StreamResponse, response)  # aiohttp takes any that can be written
 

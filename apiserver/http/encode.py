@@ -1,7 +1,7 @@
 """Computed objects to JSON: one dict builder per type, and the bytes of every form they are sent
 in.
 
-The only place with the wire names of the computed group. Absent fields are left out, never null.
+The wire names are those that `documents.schemas` describes. Absent fields are left out, never null.
 """
 
 from collections.abc import Callable

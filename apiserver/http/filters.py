@@ -1,4 +1,4 @@
-"""Steps before a request is answered: who asks, may they, is there room (contract 0.1, 6, 7, 8)."""
+"""Steps before a request is answered: is the end near, who asks, may they (contract 0.1, 6, 7)."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -4,13 +4,15 @@ Impersonate-* headers arrive only from direct callers; kube-apiserver has resolv
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from apiserver.http.errors import BadRequestError, ForbiddenError
 from apiserver.http.query import unescape
 from auth.attributes import Attributes
+from auth.authentication.groups import with_authenticated_group
 from auth.authorization.port import Authorizer, Decision
-from auth.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, User
+from auth.identity import ANONYMOUS, UNAUTHENTICATED_GROUP, User
 
 _USER: Final = "impersonate-user"
 _GROUP: Final = "impersonate-group"
@@ -40,7 +42,7 @@ async def impersonated(
         ruling = await authorizer.authorize(user, attributes)
         if ruling.decision is not Decision.ALLOW:
             raise ForbiddenError(user, attributes, ruling.reason)
-    return User(name=name, uid=uid, groups=_with_standing(name, groups), extra=extra)
+    return _with_standing(User(name=name, uid=uid, groups=groups, extra=extra))
 
 
 def _first(headers: Sequence[tuple[str, str]], wanted: str) -> str:
@@ -113,14 +115,12 @@ def _service_account(name: str) -> tuple[str, str] | None:
     return (namespace, account) if valid and ":" not in account else None
 
 
-def _with_standing(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+def _with_standing(user: User) -> User:
     """Add the groups that follow from the name and from having been identified."""
-    service_account = _service_account(name)
-    if service_account is not None and not groups:
+    service_account = _service_account(user.name)
+    if service_account is not None and not user.groups:
         of_namespace = f"{_SERVICE_ACCOUNTS_GROUP}:{service_account[0]}"
-        groups = (_SERVICE_ACCOUNTS_GROUP, of_namespace)
-    if name == ANONYMOUS:
-        missing = UNAUTHENTICATED_GROUP not in groups
-        return (*groups, UNAUTHENTICATED_GROUP) if missing else groups
-    settled = AUTHENTICATED_GROUP in groups or UNAUTHENTICATED_GROUP in groups
-    return groups if settled else (*groups, AUTHENTICATED_GROUP)
+        user = replace(user, groups=(_SERVICE_ACCOUNTS_GROUP, of_namespace))
+    if user.name == ANONYMOUS and UNAUTHENTICATED_GROUP not in user.groups:
+        user = replace(user, groups=(*user.groups, UNAUTHENTICATED_GROUP))
+    return with_authenticated_group(user)

@@ -9,12 +9,11 @@ from apiserver.http.errors import BadRequestError, Cause, InvalidOptionsError
 from apiserver.http.forms import Form
 from apiserver.http.query import Query, boolean, first, integer
 from apiserver.http.selection import Selectors
-from storage.views.quoting import quoted
+from storage.views.quoting import excerpt, quoted
 from storage.views.selectors import (
     FieldSelector,
     InvalidSelectorError,
     LabelSelector,
-    excerpt,
 )
 
 #: What a field selector may name.

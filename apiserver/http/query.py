@@ -6,8 +6,7 @@ from typing import Final, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from apiserver.http.errors import BadRequestError
-from storage.views.quoting import quoted
-from storage.views.selectors import excerpt
+from storage.views.quoting import excerpt, quoted
 
 #: All values of each parameter, in order.
 Query: TypeAlias = Mapping[str, tuple[str, ...]]

@@ -4,10 +4,9 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from storage.views.quoting import quoted
-from storage.views.selectors import excerpt
+from storage.views.quoting import excerpt, quoted
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def _single(check: Check) -> tuple[bool, str]:
     fault = check.fault()
     if fault is None:
         return True, "ok"
-    _log.warning("health check failed", extra={"check": check.name, "fault": fault})
+    logger.warning("health check failed", extra={"check": check.name, "fault": fault})
     return False, "internal server error: reason withheld\n"
 
 
@@ -79,6 +78,6 @@ def _all(
         names = ", ".join(quoted(excerpt(name)) for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if faults:
-        _log.warning("health checks failed", extra={"path": root, "faults": faults})
+        logger.warning("health checks failed", extra={"path": root, "faults": faults})
         return False, "\n".join((*lines, f"{root} check failed", ""))
     return True, "\n".join((*lines, f"{root} check passed", "")) if verbose else "ok"

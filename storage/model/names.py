@@ -42,8 +42,3 @@ def parent_by_name(namespace: str) -> str | None:
         return None
     parent, _, _ = namespace.rpartition("-")
     return ROOT_TENANT if parent == "tenant" else parent
-
-
-def unit_name(class_name: str, index: int) -> str:
-    """Return the name of a class's unit among a VMI's `devices.gpus`."""
-    return f"class-{class_name}-{index}"

@@ -1,4 +1,4 @@
-"""The computed objects as values: what handlers encode, without a wire format."""
+"""The computed objects as values, without a wire format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

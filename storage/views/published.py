@@ -52,11 +52,6 @@ class Published:
         return self._generation
 
     @property
-    def current(self) -> int:
-        """The line's newest revision."""
-        return self._line.current
-
-    @property
     def policy(self) -> Policy:
         """What flags decide of the calculation."""
         return self._view.policy
@@ -117,20 +112,17 @@ class Published:
 
     def classes(self) -> Sequence[str]:
         """Return the names of all classes that have options, sorted. Raises NotReadyError."""
-        if not self._ready:
-            raise NotReadyError
+        self._require_ready()
         return self._view.offers()
 
     def tenants(self) -> Sequence[str]:
         """Return the recorded tenants' namespaces, sorted. Raises NotReadyError."""
-        if not self._ready:
-            raise NotReadyError
+        self._require_ready()
         return self._view.tenants()
 
     def offer(self, class_name: str) -> Offer | None:
         """Return a class's offer; None where there is none. Raises NotReadyError."""
-        if not self._ready:
-            raise NotReadyError
+        self._require_ready()
         return self._view.offer(class_name)
 
     def free_units(self, class_name: str) -> Capacity:
@@ -174,6 +166,10 @@ class Published:
         """Return the revision of all options of a namespace together, and of which there are."""
         revisions = [self.option_revision(namespace, name) for name in self.classes()]
         return max(self._set_of_classes, *revisions) if revisions else self._set_of_classes
+
+    def _require_ready(self) -> None:
+        if not self._ready:
+            raise NotReadyError
 
     def _take_free_units(self, *, tick: bool) -> set[str]:
         """Publish free units that are due; return the classes whose published ones differ now.

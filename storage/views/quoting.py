@@ -1,4 +1,4 @@
-"""Quoting as Go's `%q` does it: the messages that clients know have names and values quoted so."""
+"""How errors repeat a caller's text: quoted as Go's `%q` does it, and never at length."""
 
 from typing import Final
 
@@ -13,6 +13,14 @@ _ESCAPES: Final = {
     "\t": "\\t",
     "\v": "\\v",
 }
+
+# of one requirement's values
+_TOLD_LENGTH: Final = 128
+
+
+def excerpt(text: str) -> str:
+    """Return as much of a caller's text as an error repeats: all of it, or how it begins."""
+    return text if len(text) <= _TOLD_LENGTH else f"{text[:_TOLD_LENGTH]}..."
 
 
 def quoted(text: str) -> str:

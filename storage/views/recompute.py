@@ -14,7 +14,7 @@ from storage.pool.view import PoolView
 from storage.views.published import Published
 from storage.views.revisions import RevisionLine
 
-#: Longest time between two calls of `wake`: pods stop being charged by the clock too (domain E25).
+#: Longest time between two calls of `wake`: a clock that was set is noticed within it.
 _MAX_SLEEP_MS: Final = 1000
 
 
@@ -62,10 +62,13 @@ class Recompute:
         self._ticked = tick
 
     def sleep_ms(self) -> int:
-        """Return how long to wait before the next `wake`, so that no tick is late."""
-        if self._tick_ms == 0:
-            return _MAX_SLEEP_MS
-        return min(_MAX_SLEEP_MS, self._tick_ms - self._clock_ms() % self._tick_ms)
+        """Return how long to wait before the next `wake`: for the tick, or a pod's deadline."""
+        now_ms = self._clock_ms()
+        wait = _MAX_SLEEP_MS
+        if self._tick_ms:
+            wait = min(wait, self._tick_ms - now_ms % self._tick_ms)
+        expiry_ms = self._view.next_expiry_ms()
+        return wait if expiry_ms is None else min(wait, max(expiry_ms - now_ms, 1))
 
     def _tick_now(self) -> int:
         return self._clock_ms() // self._tick_ms if self._tick_ms else 0

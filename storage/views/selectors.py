@@ -7,7 +7,7 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from storage.views.quoting import quoted
+from storage.views.quoting import excerpt, quoted
 
 _NAME_FORMAT: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _NAME: Final = re.compile(_NAME_FORMAT, re.ASCII)
@@ -39,17 +39,11 @@ MAX_LENGTH: Final = 64 * 1024
 #: Most terms of one selector.
 MAX_TERMS: Final = 1000
 
-_TOLD_PROBLEMS: Final = 10  # of one requirement's values
-_TOLD_LENGTH: Final = 128
+_TOLD_PROBLEMS: Final = 10
 
 
 class InvalidSelectorError(ValueError):
     """A selector does not follow the grammar; its text is upstream's, for the caller's eyes."""
-
-
-def excerpt(text: str) -> str:
-    """Return as much of a caller's text as an error repeats: all of it, or how it begins."""
-    return text if len(text) <= _TOLD_LENGTH else f"{text[:_TOLD_LENGTH]}..."
 
 
 class Operator(Enum):

@@ -1,4 +1,4 @@
-"""The calculation against the bars of issue 3: from scratch, by one event, and how it grows."""
+"""The calculation against its bars: from scratch, by one event, and how it grows."""
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,8 @@ from storage.pool.usage import UsageLedger
 from storage.pool.verdict import CapacityDetail, judge
 from storage.pool.view import PoolView
 
-ROUNDS: Final = 100
+ROUNDS: Final = 20
+RUNS_IN_TURN: Final = 5
 EVENTS: Final = 3_000
 
 _POLICY: Final = Policy()
@@ -28,7 +29,7 @@ def measure() -> list[Figure]:
     """Return the figures of the calculation, each with its bar."""
     small, large = _pools_from_scratch(a_world(Size.L.value), a_world(_FIVE_TIMES_L))
     world = a_world(Size.XL.value)
-    rebuild = _best([lambda: PoolView.of(world, _POLICY)], 5)[0]
+    rebuild = _best([lambda: PoolView.of(world, _POLICY)], 1)[0]
     view = PoolView.of(world, _POLICY)
     gc.freeze()
     vmi_events = _p99(view, world, _vmi_events(world))
@@ -87,17 +88,21 @@ def _build(world: ClusterSnapshot) -> Callable[[], Pools]:
 
 
 def _best(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the shortest of several runs of each, in seconds: the machine when left alone.
+    """Return the shortest of many runs of each, in seconds: the machine when left alone.
 
-    They take turns, so that a noisy moment falls on all of them.
+    They take turns, a few runs each, so that a noisy moment falls on all of them.
     """
     seconds = [float("inf")] * len(works)
     for _ in range(rounds):
         for at, work in enumerate(works):
-            begin = perf_counter()
-            work()
-            seconds[at] = min(seconds[at], perf_counter() - begin)
+            seconds[at] = min(seconds[at], *(_seconds(work) for _ in range(RUNS_IN_TURN)))
     return seconds
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = perf_counter()
+    work()
+    return perf_counter() - begin
 
 
 def _p99(view: PoolView, world: ClusterSnapshot, events: Iterator[Change]) -> float:

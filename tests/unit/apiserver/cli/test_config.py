@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from apiserver.cli.commands import run
-from apiserver.cli.config import ConfigError, demo_config
+from apiserver.cli.config import CAPACITY_DETAILS, TENANT_SOURCES, ConfigError, demo_config
+from apiserver.cli.embedded import READERS
 from apiserver.cli.flags import parse
+from storage.pool.verdict import CapacityDetail
 
 
 def test_the_defaults_are_those_of_the_help() -> None:
@@ -64,6 +66,12 @@ def test_a_tick_over_an_hour_and_one_port_for_both_are_refused() -> None:
         demo_config(parse(["demo", "--capacity-tick=61m"]))
     with pytest.raises(ConfigError, match="are the same"):
         demo_config(parse(["demo", "--admission-secure-port=8443"]))
+
+
+def test_the_choices_of_flags_are_those_that_there_are() -> None:
+    """A member that is added elsewhere must not be refused here, or end in a KeyError."""
+    assert set(CAPACITY_DETAILS) == {detail.value for detail in CapacityDetail}
+    assert set(TENANT_SOURCES) == set(READERS)
 
 
 def test_problems_end_with_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:

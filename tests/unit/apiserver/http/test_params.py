@@ -9,7 +9,7 @@ from apiserver.http.forms import Form
 from apiserver.http.params import ListOptions, get_options, list_options, table_form
 from apiserver.http.query import first, parse_query
 from apiserver.http.selection import read_selectors
-from storage.views.selectors import excerpt
+from storage.views.quoting import excerpt
 
 FORBIDDEN = "FieldValueForbidden"
 NOT_SUPPORTED = "FieldValueNotSupported"

@@ -6,7 +6,6 @@ from storage.model.names import (
     is_class_name,
     is_tenant_namespace,
     parent_by_name,
-    unit_name,
 )
 
 
@@ -51,8 +50,3 @@ def test_anything_else_is_no_tenant(name: str) -> None:
 def test_cutting_the_last_word_gives_the_parent(namespace: str, parent: str | None) -> None:
     """Domain 2.4: a dash in a namespace separates levels."""
     assert parent_by_name(namespace) == parent
-
-
-def test_units_are_named_after_their_class() -> None:
-    """D11: what admission writes and usage counts."""
-    assert unit_name("l40s", 0) == "class-l40s-0"

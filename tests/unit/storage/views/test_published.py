@@ -253,9 +253,9 @@ def test_one_batch_takes_one_revision() -> None:
 def test_a_batch_that_changes_nothing_published_mints_nothing() -> None:
     """A thousand unrelated changes leave every revision as it is."""
     world = World()
-    current, generation = world.published.current, world.published.generation
+    current, generation = world.line.current, world.published.generation
     world.change(Put(a_pod("kube-system", requests={"example.com/other": 1})), tick=True)
-    assert (world.published.current, world.published.generation) == (current, generation)
+    assert (world.line.current, world.published.generation) == (current, generation)
 
 
 def test_nothing_is_told_before_classes_were_read() -> None:

@@ -113,6 +113,8 @@ def test_e25_a_pod_past_its_grace_is_charged_no_longer_by_the_clock_alone() -> N
     deletion = {"deletionTimestamp": "2026-11-03T12:00:05Z", "deletionGracePeriodSeconds": 30}
     runtime.pod(metadata=deletion)
     assert runtime.option().budget.remaining == 3
+    runtime.now_ms = NOON_MS + 34_900
+    assert runtime.recompute.sleep_ms() == 101
     runtime.now_ms = NOON_MS + 35_000
     runtime.recompute.wake()
     assert runtime.option().budget.remaining == 3
