@@ -20,6 +20,12 @@ from fakes.demo import (
     starting_demo,
 )
 
+from storage.cluster.files import FOLLOW_INTERVAL
+
+CORDONED = (
+    "  - {key: node.kubernetes.io/unschedulable, effect: NoSchedule,"
+    ' timeAdded: "2026-11-02T18:11:00Z"}\n'
+)
 L40S = f"{GROUP_PATH}/namespaces/tenant-acme/gpuclassoptions/l40s"
 
 
@@ -57,7 +63,12 @@ def assert_becomes(demo: Demo, path: str, pointer: str, value: object) -> None:
 
 
 def test_an_edit_shows_in_the_answers(demo: Demo, cluster: Path) -> None:
-    """A node that is cordoned gives nothing (GC-03), a class that is edited reads differently."""
+    """GC-03: uncordoned it counts; a node that is renamed is another one; budgets too."""
+    assert_becomes(demo, L40S, "capacity.free", 7)
+    replaced(cluster / "10-nodes.yaml", "unschedulable: true", "unschedulable: false")
+    replaced(cluster / "10-nodes.yaml", CORDONED, "")
+    assert_becomes(demo, L40S, "capacity.free", 15)
+    replaced(cluster / "10-nodes.yaml", "unschedulable: false", "unschedulable: true")
     assert_becomes(demo, L40S, "capacity.free", 7)
     replaced(cluster / "10-nodes.yaml", "name: zq-alder\n", "name: zq-alder-2\n")
     assert_becomes(
@@ -65,6 +76,39 @@ def test_an_edit_shows_in_the_answers(demo: Demo, cluster: Path) -> None:
     )  # the pods of the old node hold nothing of the new one
     replaced(cluster / "40-tenants.yaml", "units: 8", "units: 7")
     assert_becomes(demo, L40S, "budget.remaining", 0)
+
+
+def test_an_edit_is_looked_for_often_enough_to_show_within_a_second() -> None:
+    """Design 11: what changed is believed at the second look."""
+    assert 3 * FOLLOW_INTERVAL < 1
+
+
+def test_kv_02_an_edit_of_the_permitted_devices_shows_live(demo: Demo, cluster: Path) -> None:
+    """KV-02: the option says why a class is unusable, and that it is usable again."""
+    table = cluster / "20-kubevirt.yaml"
+    assert_becomes(demo, L40S, "requestableCount", 1)
+    replaced(table, "nvidia.com/AD102GL_L40S", "nvidia.com/OTHER")
+    assert_becomes(demo, L40S, "requestableCount", 0)
+    conditions = json.loads(demo.request(L40S).body)["status"]["conditions"]
+    assert conditions[0]["reason"] == "ResourceNotPermitted"
+    replaced(table, "nvidia.com/OTHER", "nvidia.com/AD102GL_L40S")
+    assert_becomes(demo, L40S, "requestableCount", 1)
+
+
+def test_au_09_every_group_of_a_token_counts(demo: Demo, cluster: Path) -> None:
+    """AU-09: a binding on the third group, and one on system:authenticated, reach their users."""
+    (cluster / "tokens.csv").write_text(
+        'admin-token,admin,admin,system:masters\nada-token,ada,ada,"g1,g2,g3"\n'
+        'bob-token,bob,bob,"g1,g2"\neve-token,eve,eve\n'
+    )
+    (cluster / "rbac.yaml").write_text(
+        ADA_MAY_READ.replace("kind: User, name: ada", "kind: Group, name: g3")
+    )
+    assert_code_becomes(demo, "ada-token", 200)
+    assert_code_becomes(demo, "bob-token", 403)
+    assert_code_becomes(demo, "eve-token", 403)
+    replaced(cluster / "rbac.yaml", "name: g3", "name: system:authenticated")
+    assert_code_becomes(demo, "eve-token", 200)
 
 
 def test_a_file_that_comes_and_goes_takes_its_objects_along(demo: Demo, cluster: Path) -> None:

@@ -104,6 +104,27 @@ def test_oa_01_explain_describes_every_field(demo: Demo) -> None:
     assert "Units left; 0 when nothing is left." in budget
 
 
+def test_oa_01_the_schema_of_version_2_is_json_and_says_so(demo: Demo) -> None:
+    """kubectl's old explain asks kube-apiserver for protobuf; an extension serves JSON (2.4)."""
+    proto = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    path, token = "/openapi/v2", "demo-admin-token"
+    assert demo.request(path, token=token, headers={"Accept": proto}).code == 406
+    assert json.loads(demo.request(path, token=token).body)["swagger"] == "2.0"
+
+
+def test_oa_01_explain_prints_every_field(demo: Demo) -> None:
+    """OA-01: recursively, for all three kinds."""
+    path = "/openapi/v3/apis/options.gpu.cozystack.io/v1alpha1"
+    schemas = json.loads(demo.kubectl("get", "--raw", path))["components"]["schemas"]
+    fields = {field for schema in schemas.values() for field in schema["properties"]}
+    told = "".join(
+        demo.kubectl("explain", kind, "--recursive")
+        for kind in ("gpuclassoptions", "gpuclassoffers", "options")
+    )
+    printed = {line.split()[0] for line in told.splitlines() if "\t<" in line}
+    assert printed == fields
+
+
 def test_describe_shows_an_option(demo: Demo) -> None:
     """No error although there are no events to be had."""
     told = demo.kubectl("describe", "gco", "l40s", "-n", "tenant-acme")

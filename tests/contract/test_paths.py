@@ -123,7 +123,8 @@ async def test_a_schema_asked_for_by_another_hash_is_the_present_one(client: Cli
 @pytest.mark.parametrize("path", [*OBJECTS, *OPEN, "/", "/metrics", "/readyz/ping"])
 @pytest.mark.parametrize("method", METHODS)
 async def test_every_other_method_is_not_allowed(client: Client, path: str, method: str) -> None:
-    """AD-06, contract 5.3: HEAD and OPTIONS too, with and without a body."""
+    """AD-06, contract 5.3: HEAD and OPTIONS too, with and without a body; nothing changes."""
+    before = (await client.get(f"{ACME}/gpuclassoptions")).json["items"]
     for data in (None, b'{"kind":"DeleteOptions"}'):
         reply = await client.send(method, path, data=data)
         if method == "HEAD":
@@ -131,6 +132,7 @@ async def test_every_other_method_is_not_allowed(client: Client, path: str, meth
             assert reply.headers["Content-Type"] == "application/json"
         else:
             assert_status(reply, 405, "MethodNotAllowed", NOT_ALLOWED, {})
+    assert (await client.get(f"{ACME}/gpuclassoptions")).json["items"] == before
 
 
 async def test_an_invented_method_is_not_allowed(client: Client) -> None:

@@ -1,11 +1,14 @@
-"""What the rooms of the pure core may import, beyond what import contracts can say."""
+"""What rooms may import and hold, beyond what import contracts can say."""
 
 import ast
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from fakes.demo import ROOT
+
+from storage.model.names import OPTIONS_GROUP
 
 PURE = sorted(
     file.relative_to(ROOT)
@@ -25,3 +28,13 @@ def test_the_calculation_imports_the_standard_library_only(file: Path) -> None:
             roots.add((node.module or "").partition(".")[0])
     assert roots <= sys.stdlib_module_names | {"storage"}
     assert "asyncio" not in roots
+
+
+def test_oa_02_no_crd_has_the_group_of_the_computed_resources() -> None:
+    """OA-02: the same path served twice makes /openapi/v2 fail for everyone (design 2, D7)."""
+    manifests = sorted((ROOT / "manifests").rglob("*.yaml"))
+    assert manifests
+    for file in manifests:
+        for document in yaml.safe_load_all(file.read_text()):
+            if document and document["kind"] == "CustomResourceDefinition":
+                assert document["spec"]["group"] != OPTIONS_GROUP, file

@@ -1,6 +1,7 @@
 """Bytes of computed objects in every form."""
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -133,6 +134,24 @@ def test_an_option_has_the_fields_of_the_specification() -> None:
             ],
         },
     }
+
+
+@pytest.mark.parametrize("number", [0, 3, 1_000_000, 1_003_026])
+def test_qb_01_numbers_are_plain_integers_on_the_wire(number: int) -> None:
+    """QB-01: no exponent, no trailing .0, in objects and in cells; compared as bytes."""
+    obj = an_option(
+        capacity=CapacityView("Known", number, number),
+        budget=BudgetView("Bounded", number),
+        requestable_count=number,
+        startable_count=number,
+    )
+    wire = OPTIONS.item(obj, Form.OBJECT, "v1")
+    for field in ("free", "largestFit", "remaining", "requestableCount", "startableCount"):
+        assert re.search(rb'"%b":%d[,}]' % (field.encode(), number), wire), field
+    assert re.search(rb'"maxCount":4[,}]', wire)
+    row = shown(obj)
+    for column in ("Free", "Left", "Requestable", "Startable", "Largest-Fit"):
+        assert row[column] == str(number)
 
 
 def test_what_is_unknown_is_absent_and_what_is_zero_is_there() -> None:

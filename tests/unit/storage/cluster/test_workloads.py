@@ -88,6 +88,15 @@ def test_only_two_phases_are_final(phase: str, final: bool) -> None:
     """QB-02: VMIs and pods that have finished are told, whatever else they look like."""
     assert vmi_of(a_vmi(status={"phase": phase})).final is final
     assert pod_of(a_pod(status={"phase": phase})).final is final
+    assert pod_of(a_pod(status={"phase": phase, "reason": "Evicted"})).final is final
+
+
+def test_gc_04_a_gated_pod_is_an_unbound_one() -> None:
+    """GC-04: a scheduling gate changes nothing about what it is charged for."""
+    unbound = a_pod(spec={"nodeName": None})
+    gated = a_pod(spec={"nodeName": None, "schedulingGates": [{"name": "x"}]})
+    assert pod_of(gated) == pod_of(unbound)
+    assert pod_of(gated).node is None
 
 
 @pytest.mark.parametrize("missing", ["status", "spec"])
