@@ -9,6 +9,7 @@ from typing import Final
 from storage.model.objects import GPUClass, Node, Pod, Taint, Toleration
 from storage.model.quantity import MAX_QUANTITY
 from storage.pool.answers import Capacity
+from storage.pool.counts import add
 
 _REPELLING: Final = frozenset({"NoSchedule", "NoExecute"})
 
@@ -50,12 +51,11 @@ def free(allocatable: int, held: int) -> int:
 class _Held:
     """What the pods of one node hold; the node itself may be unknown."""
 
-    __slots__ = ("pods", "units", "unread")
+    __slots__ = ("units", "unread")
 
     def __init__(self) -> None:
         self.units: dict[str, int] = {}  # by resource
         self.unread = 0  # pods of which it cannot be told what they hold
-        self.pods = 0
 
 
 class _ClassCapacity:
@@ -144,12 +144,11 @@ class CapacityLedger:
         held = self._held.get(name)
         if held is None:
             held = self._held[name] = _Held()
-        held.pods += sign
         for resource, count in pod.requests:
-            held.units[resource] = held.units.get(resource, 0) + sign * count
+            add(held.units, resource, sign * count)
         if not pod.readable:
             held.unread += sign
-        if not held.pods:
+        if not held.units and not held.unread:
             del self._held[name]
         node = self._nodes.get(name)
         if node is not None:

@@ -46,17 +46,18 @@ class Pools:
         self._surely: Final[dict[str, frozenset[str]]] = {}  # declared by an unclear one anyhow
         self._untold: Final[set[str]] = set()  # clear, but a budget on the way up cannot be read
         self._charged: Final[dict[str, Usage]] = {}
-        self._dirty: Final[set[Pool]] = set()  # drawn from by whoever's usage moved
+        self._dirty: Final[list[Pool]] = []  # drawn from by whoever's usage moved, repeats and all
         for namespace, parent in self.tree.places.items():
             self._make_clear(self.tree.records(namespace)[0], parent)
+        clear = [*self._own.values()]
         for namespace in self.tree.ambiguous:
             self._make_ambiguous(namespace)
         for namespace in self.tree.ambiguous:
             self._carve_ambiguous(namespace)
         for namespace, used in usage:
             self.charge(namespace, used)
-        for namespace in self.tree.places:
-            for pool in self._own.get(namespace, NO_ROOTS).values():
+        for own in clear:
+            for pool in own.values():
                 pool.below.sort(key=_budget, reverse=True)
                 settle(pool)
         self._dirty.clear()
@@ -70,7 +71,7 @@ class Pools:
         if usage.units or not usage.readable:
             self._charged[namespace] = usage
         added = _difference(before.units, usage.units)
-        unread = int(before.readable) - int(usage.readable)
+        unread = before.readable - usage.readable
         roots = self._roots.get(home)
         if roots is None:
             self._charge_ambiguous(namespace, home, added, unread)
@@ -190,10 +191,11 @@ class Pools:
 
     def _charge_units(self, roots: Roots, added: Mapping[str, int]) -> None:
         """Add units of classes to the pools drawn from, and to all above these."""
+        dirty = self._dirty
         for class_name, units in added.items():
             pool = roots.get(class_name)
             if pool is not None:
-                self._dirty.add(pool)
+                dirty.append(pool)
                 pool.used += units
             while pool is not None:
                 pool.subtree += units
@@ -202,7 +204,7 @@ class Pools:
     def _charge_unread(self, drawn: Iterable[Pool], unread: int) -> None:
         """Let pools and all above them count a namespace more or less that holds what is unread."""
         for each in drawn:
-            self._dirty.add(each)
+            self._dirty.append(each)
             each.used_unread += unread
             pool: Pool | None = each
             while pool is not None:
@@ -229,7 +231,7 @@ class Pools:
             for pool in enclosing:
                 pool.subtree += units
                 pool.subtree_unread += unread
-            self._dirty.update(pool for pool in enclosing if pool.root in self._roots)
+            self._dirty.extend(pool for pool in enclosing if pool.root in self._roots)
 
     def _pools_above(self, home: str, class_name: str) -> set[Pool]:
         """Return the pools that a parent of a namespace might draw from."""

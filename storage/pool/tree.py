@@ -14,14 +14,14 @@ Records = Mapping[str, Sequence[TenantRecord]]
 
 
 def records_of(records: Iterable[TenantRecord]) -> Records:
-    """Return the records by namespace; what no tenant's namespace can be is no tenant's record."""
+    """Return the records by namespace."""
     by_namespace: dict[str, list[TenantRecord]] = {}
     for record in records:
         known = by_namespace.get(record.namespace)
-        if known is not None:
-            known.append(record)
-        elif is_tenant_namespace(record.namespace):
+        if known is None:
             by_namespace[record.namespace] = [record]
+        else:
+            known.append(record)
     return by_namespace
 
 
@@ -36,6 +36,7 @@ class Tree:
     """The tree as its records tell it; never changed, built anew in linear time."""
 
     def __init__(self, records: Iterable[TenantRecord]) -> None:
+        """Read the records, in any order, all of tenants' namespaces."""
         self._records: Final = records_of(records)
         #: The namespaces whose place is clear, each after the one above it: the nearest above that
         #: has a record, None at the top.

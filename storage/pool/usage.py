@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.model.objects import VMI, Pod
+from storage.pool.counts import add
 
 ClassesOn = Mapping[str, tuple[str, ...]]  # names of the classes that stand for a resource
 
@@ -148,10 +149,10 @@ class UsageLedger:
                 held.unread += sign
             elif vmi.entries is not None:
                 for entry in vmi.entries:
-                    _add(held.by_class, entry.class_name, sign * entry.count)
+                    add(held.by_class, entry.class_name, sign * entry.count)
             elif not vmi.annotated:
                 for device in vmi.devices:
-                    _add(held.by_resource, device, sign)
+                    add(held.by_resource, device, sign)
             elif sign > 0:
                 held.unclear[vmi.name] = vmi
             else:
@@ -161,7 +162,7 @@ class UsageLedger:
     def _count_uid(self, held: _Namespace, uid: str, sign: int) -> None:
         """Charge a VMI's pods only while no VMI of the uid is there: the VMI is charged then."""
         was_there = uid in held.uids
-        _add(held.uids, uid, sign)
+        add(held.uids, uid, sign)
         if was_there != (uid in held.uids):
             for pod in held.launchers.get(uid, ()):
                 self._count_plain(pod, -sign)
@@ -190,7 +191,7 @@ class UsageLedger:
     def _count_requests(self, pod: Pod, sign: int) -> None:
         held = self._held(pod.namespace)
         for resource, count in pod.requests:
-            _add(held.by_resource, resource, sign * count)
+            add(held.by_resource, resource, sign * count)
 
     def _held(self, namespace: str) -> _Namespace:
         """Return what a namespace holds, about to be changed."""
@@ -203,15 +204,6 @@ class UsageLedger:
     def _let_go(self, namespace: str) -> None:
         if self._namespaces[namespace].is_empty():
             del self._namespaces[namespace]
-
-
-def _add(counts: dict[str, int], key: str, count: int) -> None:
-    """Add to a count, keeping none that is 0."""
-    total = counts.get(key, 0) + count
-    if total:
-        counts[key] = total
-    else:
-        counts.pop(key, None)
 
 
 def _list(lists: dict[str, list[Pod]], key: str, pod: Pod, sign: int) -> None:

@@ -312,13 +312,16 @@ class PoolView:
             self._usage.resources_moved()
 
     def _set_record(self, key: str, new: TenantRecord | None) -> None:
+        """Take a record; one of what can be no tenant's namespace says nothing (domain 2.4)."""
+        if new is not None and not is_tenant_namespace(new.namespace):
+            new = None
         if _exchange(self._records, key, new) != new:
             self._tenants_moved = True
 
 
 def _exchange(objects: dict[str, T], key: str, new: T | None) -> T | None:
     """Put an object under its key, or take what is there away; return what was there."""
-    old = objects.pop(key, None) if new is None else objects.get(key)
+    old = objects.pop(key, None)
     if new is not None:
         objects[key] = new
     return old

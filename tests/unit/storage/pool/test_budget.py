@@ -9,6 +9,7 @@ from fakes.worlds import (
     UNKNOWN,
     a_class,
     a_cluster,
+    a_garbled_vmi,
     a_kubevirt,
     a_pod,
     a_tenant,
@@ -20,6 +21,7 @@ from fakes.worlds import (
 from storage.model.objects import VMI, Pod, TenantRecord
 from storage.model.snapshot import Drop, Object, Policy, Put, Source
 from storage.pool.answers import PoolFigures
+from storage.pool.pools import Pools
 from storage.pool.view import PoolView
 
 K = "l40s"
@@ -201,6 +203,10 @@ def test_a_record_of_what_is_no_tenant_is_no_tenants_record() -> None:
     view = a_view(a_class(K), a_tenant("default", {K: 1}), a_vmi("default", {K: 5}))
     assert view.tenants() == ()
     assert view.budget("default", K) == UNBOUNDED
+    view.apply(Put(a_tenant("tenant-a", {K: 1}, key="default")))
+    assert view.tenants() == ("tenant-a",)
+    view.apply(Put(a_tenant("default", {K: 1})))
+    assert view.tenants() == ()
     assert view.pool("default", K) is None
 
 
@@ -252,6 +258,25 @@ def test_an_unreadable_object_makes_every_figure_that_it_could_lower_unknown(
     assert all(told[each] == fine[each] for each in known)
     view.apply(Put(make(namespace, readable=False, final=True)))
     assert {each: view.budget(each, K) for each in view.tenants()} == fine
+
+
+def test_what_else_a_namespace_uses_makes_nothing_known() -> None:
+    """Design 2: by class, raw or garbled beside it."""
+    for other in (
+        a_vmi("tenant-a", {K: 1}),
+        a_vmi("tenant-a", raw=[RESOURCE]),
+        a_garbled_vmi("tenant-a", raw=[RESOURCE]),
+    ):
+        odd = a_vmi("tenant-a", name="odd", readable=False)
+        view = a_view(a_class(K), a_tenant("tenant-a", {K: 9}), other, odd)
+        assert view.budget("tenant-a", K) == UNKNOWN
+
+
+def test_tenants_that_declare_nothing_share_one_mapping() -> None:
+    """Design 5: never materialise tenants x classes."""
+    pools = Pools([a_tenant("tenant-root", {K: 9}), *map(a_tenant, ("tenant-a", "tenant-a-b"))], ())
+    assert pools.roots("tenant-a") is pools.roots("tenant-root")
+    assert pools.roots("tenant-a-b") is pools.roots("tenant-root")
 
 
 def test_an_unreadable_object_changes_nothing_where_nothing_is_bounded() -> None:

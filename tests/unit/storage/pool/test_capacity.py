@@ -184,6 +184,29 @@ def test_a_pod_whose_requests_cannot_be_read_makes_its_node_full() -> None:
     assert (view.capacity(K), view.capacity("other")) == (Capacity(14, 8), Capacity(8, 8))
 
 
+def test_a_full_node_stays_full_whatever_else_goes() -> None:
+    """Design 2: with a pod that holds nothing of ours, and with one that does."""
+    unread = a_pod("x", name="unread", node="zq-node", readable=False)
+    view = view_of(a_node(allocatable=EIGHT), unread)
+    for requests in ({}, {RESOURCE: 1}):
+        view.apply(Put(a_pod("x", requests, node="zq-node")))
+        assert view.capacity(K) == Capacity(0, 0)
+        view.apply(Drop(Source.PODS, "x/pod"))
+        assert view.capacity(K) == Capacity(0, 0)
+    view.apply(Drop(Source.PODS, "x/unread"))
+    assert view.capacity(K) == Capacity(8, 8)
+
+
+def test_capacity_needs_nodes_and_pods_alone() -> None:
+    """Domain 4.5: it stands though nothing else can be read."""
+    view = a_view(
+        a_class(K),
+        a_node(allocatable=EIGHT),
+        unknown=frozenset(Source) - {Source.NODES, Source.PODS},
+    )
+    assert view.capacity(K) == Capacity(8, 8)
+
+
 def test_pods_are_remembered_for_nodes_that_come_later() -> None:
     """A race of lists: a pod's node may be listed after it, or again without its devices."""
     pod = a_pod("x", {RESOURCE: 3, OTHER: 1}, node="zq-node")

@@ -97,17 +97,34 @@ def test_what_a_pool_uses_caps_its_siblings() -> None:
 
 
 def test_a_pool_that_gains_what_its_cap_takes_is_not_reported() -> None:
-    """Content that does not change keeps its revision: from 6 of 10 to 8 of 6 is 6 and 6."""
+    """Content that does not change keeps its revision: from 6 of 10 to 8 of 6 is 6 and 6.
+
+    Each of many classes does the same, so that no lucky order of looking at them helps.
+    """
+    names = [f"k{n}" for n in range(12)]
     view = a_view(
-        a_class(K),
-        a_tenant("tenant-root", {K: 20}),
-        a_tenant("tenant-a", {K: 10}),
+        a_tenant("tenant-root", dict.fromkeys(names, 20)),
+        a_tenant("tenant-a", dict.fromkeys(names, 10)),
         a_tenant("tenant-d"),
-        a_vmi("tenant-a", {K: 4}),
-        a_vmi("tenant-d", {K: 6}),
+        a_vmi("tenant-a", dict.fromkeys(names, 4)),
+        a_vmi("tenant-d", dict.fromkeys(names, 6)),
     )
-    changed = changed_by(Put(a_vmi("tenant-a", {K: 2})), Put(a_vmi("tenant-d", {K: 12})), view=view)
-    assert changed.pools == {("tenant-root", K)}
+    changed = changed_by(
+        Put(a_vmi("tenant-a", dict.fromkeys(names, 2))),
+        Put(a_vmi("tenant-d", dict.fromkeys(names, 12))),
+        view=view,
+    )
+    assert changed.pools == {("tenant-root", name) for name in names}
+
+
+def test_a_cap_is_held_against_the_largest_below_whoever_was_first() -> None:
+    """Design 5: 5 left are no less than the small one's budget, and less than the large ones'."""
+    names = ("tenant-a", "tenant-b", "tenant-c")
+    for small in names:
+        budgets = [a_tenant(name, {K: 3 if name == small else 9}) for name in names]
+        view = a_view(a_tenant("tenant-root", {K: 20}), *budgets)
+        changed = changed_by(Put(a_vmi("tenant-d", {K: 15})), view=view)
+        assert changed.pools == {(name, K) for name in names if name != small}
 
 
 def test_a_cap_that_is_unknown_changes_everything_below() -> None:

@@ -129,6 +129,23 @@ def test_ambiguous_declarations_carve_the_largest_out_of_each() -> None:
     assert (figures.budget, figures.used, figures.remaining) == (4, 2, None)
 
 
+def test_what_draws_from_an_unreadable_owner_may_draw_from_its_parent() -> None:
+    """Domain 2.4: what the record states, and what it may not have stated."""
+    view = a_view(
+        a_tenant("tenant-a", {K: 9}),
+        a_tenant("tenant-a-b", {K: 2}, readable=False),
+        a_vmi("tenant-a-b-c", {K: 1}),
+    )
+    assert view.budget("tenant-a", K) == bounded(6), "2 carved, 1 used"
+
+
+def test_what_all_owners_declare_is_no_way_up() -> None:
+    """Domain 2.4: below two owners who both declare the class, it is theirs that is drawn from."""
+    owners = [a_tenant("tenant-a-b", {K: 2}, key=key, parent="tenant-a") for key in ("one", "two")]
+    view = a_view(a_tenant("tenant-a", {K: 9}), *owners, a_vmi("tenant-a-b-c", {K: 1}))
+    assert view.budget("tenant-a", K) == bounded(7), "2 carved, nothing used"
+
+
 def test_no_parent_is_passed_over_where_several_lead_to_one_place() -> None:
     """Domain 2.4: each of three parents declares a class of its own and passes the others up."""
     classes = ("k1", "k2", "k3")
@@ -150,6 +167,7 @@ def test_an_ambiguous_owner_that_cannot_be_budgeted_makes_its_parents_unknown() 
         a_class(K),
         a_tenant("tenant-a", {K: 9}),
         a_tenant("tenant-b", {K: 9}),
+        a_tenant("tenant-root"),
         a_tenant("tenant-m", key="one", parent="tenant-a", budget_readable=False),
         a_tenant("tenant-m", key="two", parent="tenant-a"),
     )
@@ -232,7 +250,7 @@ def test_the_nearest_recorded_namespace_by_name_stands_for_what_has_no_record(
     namespace: str, home: str | None
 ) -> None:
     """E6: a missing parent is passed over; what is no tenant's has none."""
-    assert Tree([a_tenant("tenant-a"), a_tenant("default")]).home(namespace) == home
+    assert Tree([a_tenant("tenant-a")]).home(namespace) == home
 
 
 @pytest.mark.parametrize(

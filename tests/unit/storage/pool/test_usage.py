@@ -313,6 +313,11 @@ def test_what_is_left_in_a_namespace_is_not_forgotten_with_what_goes() -> None:
     assert charged(view) == 1
 
 
+def test_a_request_of_nothing_is_nothing() -> None:
+    """Odd input raises nothing and is no use."""
+    assert used(a_pod(NS, {RESOURCE: 0}, node="zq-node"), a_node(allocatable={RESOURCE: 1})) == 0
+
+
 def test_a_namespace_that_empties_is_forgotten() -> None:
     """A process that runs for years keeps nothing of what has gone."""
     ledger = UsageLedger(now_ms=0)
