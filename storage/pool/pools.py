@@ -8,7 +8,7 @@ An ambiguous namespace may have several parents. It draws from nothing itself, b
 pool it might be drawing from.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from storage.model.objects import TenantRecord
@@ -54,8 +54,7 @@ class Pools:
             self._make_ambiguous(namespace)
         for namespace in self.tree.ambiguous:
             self._carve_ambiguous(namespace)
-        for namespace, used in usage:
-            self.charge(namespace, used)
+        self._charge_first(usage, clear)
         for own in clear:
             for pool in own.values():
                 pool.below.sort(key=_budget, reverse=True)
@@ -188,6 +187,31 @@ class Pools:
             for class_name in {name for each in above for name in self._own.get(each, ())}:
                 for pool in self._pools_above(namespace, class_name):
                     pool.carve_told = False
+
+    def _charge_first(self, usage: Iterable[tuple[str, Usage]], clear: Sequence[Roots]) -> None:
+        """Charge all namespaces for the first time.
+
+        Above a pool its sum is added in one go, each of `clear` after those below it, instead of a
+        walk up for each namespace and class.
+        """
+        others: list[tuple[str, Usage]] = []
+        for namespace, used in usage:
+            roots = self._roots.get(self.tree.home(namespace) or "")
+            if roots is None or not used.readable:
+                others.append((namespace, used))
+                continue
+            self._charged[namespace] = used
+            for class_name, units in used.units.items():
+                pool = roots.get(class_name)
+                if pool is not None:
+                    pool.used += units
+        for own in reversed(clear):
+            for pool in own.values():
+                pool.subtree += pool.used
+                if pool.above is not None:
+                    pool.above.subtree += pool.subtree
+        for namespace, used in others:
+            self.charge(namespace, used)
 
     def _charge_units(self, roots: Roots, added: Mapping[str, int]) -> None:
         """Add units of classes to the pools drawn from, and to all above these."""

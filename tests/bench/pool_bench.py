@@ -16,8 +16,8 @@ from storage.pool.usage import UsageLedger
 from storage.pool.verdict import CapacityDetail, judge
 from storage.pool.view import PoolView
 
-ROUNDS: Final = 20
-RUNS_IN_TURN: Final = 5
+ROUNDS: Final = 60
+RUNS_IN_TURN: Final = 3
 EVENTS: Final = 3_000
 
 _POLICY: Final = Policy()
