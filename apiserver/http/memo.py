@@ -12,9 +12,10 @@ _MAX_LENGTH: Final = 1024
 
 
 def memoised(function: Callable[[str, *Ts], T]) -> Callable[[str, *Ts], T]:
-    """Remember results by the arguments; only the first two may be texts that a caller sent.
+    """Remember results by the arguments.
 
-    Where one of them is long, or the function raises, it is worked out anew each time.
+    Only the first two may be texts that a caller sent; what follows must be bounded by these. Where
+    one of them is long, or the function raises, it is worked out anew each time.
     """
     # The type of lru_cache forgets the parameters.
     remembered = cast(Callable[[str, *Ts], T], lru_cache(maxsize=_ENTRIES)(function))

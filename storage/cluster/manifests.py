@@ -79,7 +79,10 @@ def manifest_of(found: PlainObject) -> Manifest | None:
 
 
 def _may_tell_a_node(kind: Kind | None, value: Mapping[str, Any]) -> bool:
-    """Whether a name could tell a node's (design 2): a kubelet names its own pods after it."""
+    """Whether a name could tell a node's (design 2): a kubelet names its own pods after it.
+
+    Here the object is as it was written, so a pod without a node is an unbound one.
+    """
     if kind is not Kind.POD:
         return kind is Kind.NODE
     spec = value.get("spec")

@@ -86,6 +86,9 @@ class Shelf:
 
 
 def _may_tell_a_node(undecodable: Decoded) -> bool:
-    """Whether a name could tell a node's: a kubelet names its own pods after it."""
+    """Whether a name could tell a node's: a kubelet names its own pods after it.
+
+    Of a pod that was not understood an absent node may be one that could not be read.
+    """
     value = undecodable.value
     return isinstance(value, Pod) and (not value.node or value.node in value.name)

@@ -81,6 +81,9 @@ class Capacity:
     largest: int | None  # of the node with most free units, not capped by the offer
 
 
+UNKNOWN_CAPACITY: Final = Capacity(None, None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """A class that is not being deleted, and what other classes and KubeVirt make of it."""

@@ -1,4 +1,7 @@
-"""Which resource names are GPUs, which are offered, and which class one stands for (domain 5.4)."""
+"""Which resource names are GPUs, which are offered, and which class one stands for (domain 5.4).
+
+Options ask what is offered; the names of GPUs are for admission, which is built on this room.
+"""
 
 import re
 from collections.abc import Iterable, Iterator

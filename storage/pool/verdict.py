@@ -2,6 +2,7 @@
 
 The option and admission ask the same rules: a wish for n units of one class is allowed exactly when
 n is an allowed count and at most the `requestable_count` of the option from the same state (D2).
+`verdict` is for admission, which is built on this room.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

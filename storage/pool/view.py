@@ -24,6 +24,7 @@ from storage.model.snapshot import (
     key_of,
 )
 from storage.pool.answers import (
+    UNKNOWN_CAPACITY,
     Budget,
     BudgetState,
     Capacity,
@@ -41,8 +42,6 @@ from storage.pool.usage import UsageLedger
 from storage.pool.verdict import Facts
 
 T = TypeVar("T")
-
-_UNKNOWN_CAPACITY: Final = Capacity(None, None)
 
 
 class PoolView:
@@ -138,8 +137,8 @@ class PoolView:
     def capacity(self, class_name: str) -> Capacity:
         """Return free units; unknown while nodes or pods are, and where there is no such class."""
         if not self._known >= {Source.NODES, Source.PODS}:
-            return _UNKNOWN_CAPACITY
-        return self._capacity.capacity(class_name) or _UNKNOWN_CAPACITY
+            return UNKNOWN_CAPACITY
+        return self._capacity.capacity(class_name) or UNKNOWN_CAPACITY
 
     def tenants(self) -> tuple[str, ...]:
         """Return the tenant namespaces with at least one record, sorted."""

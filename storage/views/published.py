@@ -8,16 +8,13 @@ update.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from storage.model.snapshot import Policy, Source
-from storage.pool.answers import Capacity, Offer
+from storage.pool.answers import UNKNOWN_CAPACITY, Capacity, Offer
 from storage.pool.verdict import CapacityDetail, Facts, largest_fit
 from storage.pool.view import PoolView
 from storage.views.resource import NotReadyError
 from storage.views.revisions import RevisionLine
-
-_UNKNOWN: Final = Capacity(None, None)
 
 
 class Published:
@@ -127,7 +124,7 @@ class Published:
 
     def free_units(self, class_name: str) -> Capacity:
         """Return a class's free units as of the last tick."""
-        return self._free_units.get(class_name, _UNKNOWN)
+        return self._free_units.get(class_name, UNKNOWN_CAPACITY)
 
     def facts(self, namespace: str, class_name: str) -> Facts:
         """Return what an option is judged by. Only for classes that `offer` knows."""
@@ -199,7 +196,7 @@ class Published:
         """
         capacity = self._view.capacity(offer.gpu_class.name)
         if self._detail is CapacityDetail.NONE or capacity.largest is None:
-            return _UNKNOWN
+            return UNKNOWN_CAPACITY
         if self._detail is CapacityDetail.FREE:
             return Capacity(capacity.free, capacity.free)
         return Capacity(capacity.free, largest_fit(offer.gpu_class, capacity.largest))
