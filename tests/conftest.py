@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # How fast an example is says nothing about right or wrong. In CI the examples are the same each
@@ -9,3 +10,12 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let CI insist on the tier that needs binaries."""
+    parser.addoption(
+        "--require-cluster",
+        action="store_true",
+        help="fail, rather than skip, the tests that need a control plane when there is none",
+    )
