@@ -12,7 +12,18 @@ from typing import Final
 
 from storage.cluster.decoded import Ref, Value
 from storage.cluster.kinds import DIRECT_SOURCES, Kind
-from storage.cluster.list_watch import Bookmark, Changed, Event, Failed, Feed, Gone, Listed
+from storage.cluster.list_watch import (
+    Bookmark,
+    Changed,
+    Event,
+    Failed,
+    Feed,
+    Forgotten,
+    Gone,
+    ListBegan,
+    Listed,
+    ListEnded,
+)
 from storage.cluster.shelf import Shelf
 from storage.cluster.tenant_ledger import TenantLedger
 from storage.cluster.tenants import ClassNames, TenantReader
@@ -55,6 +66,11 @@ class ClusterCache:
         }
         self._needed: Final = frozenset({Kind.SECRET}.union(*self._kinds_of.values()))
 
+    @property
+    def needed(self) -> frozenset[Kind]:
+        """The kinds that are taken; of Secrets those only that `license_secrets` names."""
+        return self._needed
+
     def apply(self, event: Event) -> tuple[Change, ...]:
         """Take one event; return what it changes, in the order in which it must be applied."""
         feed = event.feed
@@ -63,15 +79,15 @@ class ClusterCache:
         if isinstance(event, Failed):
             self._failures[feed.kind] += 1
             return ()
+        if isinstance(event, Forgotten):
+            return self._forget(feed)
         shelf = self._shelves.get(feed)
         if shelf is None:
             shelf = self._shelves[feed] = Shelf(feed.kind)
-        shelf.hear(self._clock())
         changed = _take(event, shelf)
-        # A feed that was never listed may hold a part only; it is believed from its list on.
-        listed = isinstance(event, Listed) or shelf.listed
-        freshened = listed and not shelf.fresh
-        shelf.fresh = shelf.listed = listed
+        if not shelf.listing:  # a list counts when it is complete (design 9)
+            shelf.hear(self._clock())
+        freshened = _believe(event, shelf)
         changes = self._changes(shelf, changed) if changed else []
         if freshened:
             self._log_heard(feed.kind)
@@ -110,6 +126,11 @@ class ClusterCache:
         """Return the names of the Secrets that classes give: the feeds that licenses need."""
         return frozenset(self._licenses)
 
+    def was_listed(self, feed: Feed) -> bool:
+        """Whether a feed was ever told whole; before, nothing that it tells is believed."""
+        shelf = self._shelves.get(feed)
+        return shelf is not None and shelf.listed
+
     def ages(self, now: float) -> Mapping[Kind, float | None]:
         """Return seconds since each kind was heard of, of its longest silent feed; None: never."""
         heard: dict[Kind, list[float | None]] = defaultdict(list)
@@ -128,6 +149,17 @@ class ClusterCache:
     def failures(self) -> Mapping[Kind, int]:
         """Return how often a feed of each kind could not be read since the start."""
         return {kind: self._failures[kind] for kind in self._needed_kinds()}
+
+    def _forget(self, feed: Feed) -> tuple[Change, ...]:
+        """Let a feed go; what it told is as unknown as if it had never been read."""
+        shelf = self._shelves.pop(feed, None)
+        if shelf is None:
+            return ()
+        places = [ref for ref, _ in shelf.values()]
+        gone = [ref for ref in places if shelf.remove(ref)]
+        self._log_heard(feed.kind)
+        changes = [*self._changes(shelf, gone), *self._known_changes()]
+        return (*changes, *self._license_changes())
 
     def _needed_kinds(self) -> list[Kind]:
         return [kind for kind in Kind if kind in self._needed]
@@ -219,9 +251,29 @@ class ClusterCache:
         return None
 
 
-def _take(event: Listed | Changed | Gone | Bookmark, shelf: Shelf) -> list[Ref]:
+def _believe(event: Event, shelf: Shelf) -> bool:
+    """Return whether a feed that was not believed is so from this event on.
+
+    A feed that was never listed may hold a part only; it is believed from its list on. So is one
+    that is being listed anew: until the end it holds what may have gone.
+    """
+    listed = isinstance(event, Listed | ListEnded) or (shelf.listed and not shelf.listing)
+    freshened = listed and not shelf.fresh
+    if listed:
+        shelf.fresh = shelf.listed = True
+    return freshened
+
+
+def _take(
+    event: Listed | ListBegan | ListEnded | Changed | Gone | Bookmark, shelf: Shelf
+) -> list[Ref]:
     """Let a feed's shelf follow an event; return the places whose values differ."""
     match event:
+        case ListBegan():
+            shelf.begin_list()
+            return []
+        case ListEnded():
+            return shelf.end_list()
         case Listed():
             return shelf.replace(event.objects)
         case Changed():

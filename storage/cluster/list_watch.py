@@ -1,7 +1,8 @@
 """List and watch as the cache sees them: pure types, whoever speaks to the outside (design 3).
 
 A feed lists once, then tells what changes; every list replaces what it told before. Objects arrive
-decoded, so that a long list need not be held twice.
+decoded, so that a long list need not be held twice. A list comes whole (`Listed`), or in parts that
+hold nothing up: `ListBegan`, `Changed` for each object, `ListEnded`.
 """
 
 from collections.abc import AsyncIterator
@@ -30,6 +31,20 @@ class Listed:
 
     feed: Feed
     objects: tuple[Decoded, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListBegan:
+    """What is told until ListEnded is a complete list; one that was not ended is void."""
+
+    feed: Feed
+
+
+@dataclass(frozen=True, slots=True)
+class ListEnded:
+    """The list is complete; what the feed held and was not told since ListBegan has gone."""
+
+    feed: Feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,14 @@ class Failed:
     feed: Feed
 
 
-Event: TypeAlias = Listed | Changed | Gone | Bookmark | Failed
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The feed is not followed any more; nothing of it is kept."""
+
+    feed: Feed
+
+
+Event: TypeAlias = Listed | ListBegan | ListEnded | Changed | Gone | Bookmark | Failed | Forgotten
 
 
 class Batch(Protocol):
@@ -78,5 +100,5 @@ class ListWatch(Protocol):
     """A source of events. It never ends by itself."""
 
     def follow(self) -> AsyncIterator[Batch]:
-        """Yield what happens; every feed's first event is Listed, or Failed."""
+        """Yield what happens; every feed's first event begins a list, or is Failed."""
         ...

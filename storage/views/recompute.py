@@ -46,11 +46,17 @@ class Recompute:
         self.published = Published(self._view, line, detail)
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take what a source told, as one batch: it is published at once, under one revision."""
+        """Take what a source told, as one batch: it is published at once, under one revision.
+
+        Not so parts of a first list: nobody may see them, and each would cost a publication.
+        """
+        visible = False
         for event in events:
             for change in self._cache.apply(event):
                 self._view.apply(change)
-        self.wake()
+            visible = visible or self._cache.was_listed(event.feed)
+        if visible:
+            self.wake()
 
     def wake(self) -> None:
         """Let the clock count: what is stale, charged no longer, or due at the tick."""
