@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 from apiserver.http.answers import Answer, Sent, compressed, failure, sent
 from apiserver.http.bodies import Bodies
 from apiserver.http.deadline import Deadlines, seconds_allowed
-from apiserver.http.errors import ShuttingDownError
-from apiserver.http.filters import authenticate, authorize, read_body, refuse_while_draining
+from apiserver.http.errors import ShuttingDownError, TurnedAwayError
+from apiserver.http.filters import authenticate, authorize, read_body, refuse_at_the_end
 from apiserver.http.handlers import for_everybody, for_the_allowed
 from apiserver.http.impersonation import impersonated
 from apiserver.http.request import Request
@@ -19,11 +19,16 @@ from apiserver.http.resources import Resources
 from apiserver.http.series import UNREADABLE
 from apiserver.http.services import Services
 from apiserver.http.status import UNEXPECTED, status_of
+from auth.errors import UnauthenticatedError
 from auth.identity import MASTERS_GROUP
 
 logger = logging.getLogger(__name__)
 
 _AUDIT_ID: Final = re.compile(r"[-A-Za-z0-9_.:/]{1,64}")
+
+#: After these the connection is closed. A caller who is nobody may have connected before there was
+#: a CA, was asked for no certificate then, and is known over the next connection.
+_LAST: Final = (ShuttingDownError, TurnedAwayError, UnauthenticatedError)
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Sent]]
 
@@ -68,10 +73,10 @@ class _Flow:
 
     async def answer(self, request: Request, info: RequestInfo) -> Answer:
         """Answer what is everybody's at once, and everything else after the questions."""
-        refuse_while_draining(self._services)
+        refuse_at_the_end(request, info, self._services)
         answer = for_everybody(request, info, self._services)
         if answer is None:
-            seconds = seconds_allowed(info.query)
+            seconds = seconds_allowed(info.query, self._services.request_seconds)
             answer = await self._deadlines.within(seconds, self._for_somebody(request, info))
         return answer
 
@@ -101,7 +106,7 @@ def _failed(error: Exception, audit_id: str) -> Answer:
     if status is None:
         logger.error("a request failed", exc_info=error, extra={"audit_id": audit_id})
         status = UNEXPECTED
-    return failure(status, close=isinstance(error, ShuttingDownError))
+    return failure(status, close=isinstance(error, _LAST))
 
 
 def _audit_id(request: Request) -> str:

@@ -1,8 +1,11 @@
 """Connections: limits of what is read, and answers where there is no request yet (runtime 3)."""
 
+import _ssl  # for a constant that `ssl` does not pass on
 import asyncio
 import logging
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 from aiohttp import web
@@ -14,6 +17,7 @@ from apiserver.http.answers import failure, sent
 from apiserver.http.app import Handler, new_audit_id
 from apiserver.http.request import Request
 from apiserver.http.status import BROKEN_REQUEST, HEADERS_TOO_LARGE, UNEXPECTED
+from auth.authentication.peer import NO_PEER, Peer
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +44,19 @@ _HEAD_TOO_LARGE: Final = (
 class Connection(RequestHandler):
     """One connection: aiohttp's request handler, with the bounds and error bodies of ours."""
 
-    __slots__ = ("_head_bytes", "_last_body", "_wall_clock")
+    __slots__ = ("_head_bytes", "_last_body", "_wall_clock", "peer")
 
     def __init__(self, server: "Server", loop: asyncio.AbstractEventLoop, **limits: Any) -> None:
         super().__init__(server, loop=loop, **limits)
         self._head_bytes = 0
         self._last_body: StreamReader = EMPTY_PAYLOAD  # of the last head that was read
         self._wall_clock = server.wall_clock
+        self.peer = NO_PEER
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; whose certificate the peer has is read when it matters (contract 14.11)."""
+        super().connection_made(transport)
+        self.peer = Peer(partial(peer_chain, transport.get_extra_info("ssl_object")))
 
     def data_received(self, data: bytes) -> None:
         """Take what was read; a head of more than MAX_HEAD_BYTES ends the connection with 431.
@@ -102,6 +112,22 @@ class Connection(RequestHandler):
         return cast(web.StreamResponse, response)  # aiohttp takes any that can be written
 
 
+def peer_chain(connection: ssl.SSLObject | None) -> Sequence[bytes]:
+    """Return the DER certificates that the peer of a TLS connection sent, leaf first (runtime 1).
+
+    After a session was resumed only the leaf is known.
+    """
+    leaf = connection.getpeercert(binary_form=True) if connection is not None else None
+    if connection is None or leaf is None:
+        return ()
+    public = getattr(connection, "get_unverified_chain", None)  # from Python 3.13
+    if public is not None:
+        return tuple(public()) or (leaf,)
+    inner = getattr(connection, "_sslobj", None)  # the only way to it before
+    sent = inner.get_unverified_chain() if inner is not None else None
+    return tuple(each.public_bytes(_ssl.ENCODING_DER) for each in sent or ()) or (leaf,)
+
+
 class Server(web.Server):
     """The protocol factory of a listening socket. To be made within the running loop."""
 
@@ -113,6 +139,11 @@ class Server(web.Server):
             **LIMITS,
         )
         self.wall_clock = wall_clock
+
+    def renew_connections(self) -> None:
+        """Close all connections, each after its request: their peers are to connect anew."""
+        for connection in self.connections:
+            connection.close()
 
     async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # aiohttp's
         """Close all connections: idle ones at once, others after their request or the timeout."""

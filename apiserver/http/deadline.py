@@ -10,23 +10,22 @@ from apiserver.http.query import Query, first
 
 T = TypeVar("T")
 
-_REQUEST_SECONDS: Final = 60.0
 _MAX_LENGTH: Final = 128  # of a duration
 _LOOK_SECONDS: Final = 0.25
 
 
-def seconds_allowed(query: Query) -> float:
-    """Return the seconds that the caller or the server allows. Raises BadRequestError."""
+def seconds_allowed(query: Query, most: float) -> float:
+    """Return the seconds that the caller allows, at most the server's. Raises BadRequestError."""
     text = first(query, "timeout")
     if not text:
-        return _REQUEST_SECONDS
+        return most
     try:
         if len(text) > _MAX_LENGTH:
             raise ValueError(text)
         wished = parse_duration_ms(text) / 1000
     except ValueError:
         raise BadRequestError("invalid timeout specified in the request URL") from None
-    return min(wished, _REQUEST_SECONDS) if wished else _REQUEST_SECONDS
+    return min(wished, most) if wished else most
 
 
 class Deadlines:

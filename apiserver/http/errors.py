@@ -36,6 +36,10 @@ class ShuttingDownError(Exception):
     """The server takes no more requests (contract 9.6)."""
 
 
+class TurnedAwayError(Exception):
+    """The server is about to end, and another one takes requests by now (contract 9.6)."""
+
+
 class NotAcceptableError(Exception):
     """No form that the caller accepts can be given; the text says which can (contract 3.7)."""
 

@@ -10,8 +10,10 @@ from apiserver.http.errors import (
     BodyTooLargeError,
     ForbiddenError,
     ShuttingDownError,
+    TurnedAwayError,
 )
 from apiserver.http.request import Request
+from apiserver.http.request_info import RequestInfo
 from apiserver.http.services import Services
 from apiserver.http.status import MAX_BODY_BYTES
 from auth.attributes import Attributes
@@ -20,10 +22,10 @@ from auth.authorization.port import Authorizer, Decision
 from auth.errors import UnauthenticatedError
 from auth.identity import ANONYMOUS, User
 
-_REMOTE: Final = "x-remote-"
+#: Paths that are this server's own matter.
+_STAYING: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _IMPERSONATE: Final = "impersonate-"
-#: Initials of both, so that other lines cost nothing.
-_CLAIMS: Final = ("X", "x", "I", "i")
+_INITIALS: Final = ("I", "i")  # so that other lines cost nothing
 
 
 class Caller(NamedTuple):
@@ -33,25 +35,34 @@ class Caller(NamedTuple):
     impersonation: Sequence[tuple[str, str]]  # Impersonate-* lines, names lower-cased
 
 
-def refuse_while_draining(services: Services) -> None:
-    """Turn away what still comes in on open connections at the end (contract 9.6)."""
+def refuse_at_the_end(request: Request, info: RequestInfo, services: Services) -> None:
+    """Refuse what still comes in at the end, and before it what others can answer (contract 9.6).
+
+    Raises ShuttingDownError and TurnedAwayError. Probes, scrapes and kube-apiserver's own requests
+    are not sent elsewhere.
+    """
     if services.draining():
         raise ShuttingDownError
+    if services.turning_away() and not _stays(request, info):
+        raise TurnedAwayError
+
+
+def _stays(request: Request, info: RequestInfo) -> bool:
+    agent = request.headers.get("User-Agent", "")
+    return info.attributes.path.startswith(_STAYING) or agent.startswith("kube-apiserver/")
 
 
 async def authenticate(request: Request, authenticator: Authenticator) -> Caller:
     """Find out who asks. Nobody in particular is 401, whatever rights that has (design 7)."""
     headers = request.headers
-    remote, impersonation = [], []
-    for name, value in headers.items():
-        if name.startswith(_CLAIMS):
-            lower = name.lower()
-            if lower.startswith(_REMOTE):
-                remote.append((lower, value))
-            elif lower.startswith(_IMPERSONATE):
-                impersonation.append((lower, value))
+    impersonation = [
+        (name.lower(), value)
+        for name, value in headers.items()
+        if name.startswith(_INITIALS) and name.lower().startswith(_IMPERSONATE)
+    ]
     authorization = tuple(headers.getall("Authorization", ()))
-    user = await authenticator.authenticate(Credentials(authorization, tuple(remote)))
+    credentials = Credentials(authorization, headers.items(), request.peer)
+    user = await authenticator.authenticate(credentials)
     if user is None or user.name == ANONYMOUS:
         raise UnauthenticatedError
     return Caller(user, impersonation)

@@ -13,6 +13,8 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from multidict import CIMultiDictProxy
 
+from auth.authentication.peer import NO_PEER, Peer
+
 
 class Request:
     """One request; the body has not been read, and may still be on its way."""
@@ -41,6 +43,12 @@ class Request:
         self.content = content
         self.protocol = protocol
         self._task: asyncio.Task[Any] | None = task  # aiohttp drops it at the end
+
+    @property
+    def peer(self) -> Peer:
+        """Who is at the other end of the connection, and what is known about them."""
+        peer: Peer = getattr(self.protocol, "peer", NO_PEER)
+        return peer
 
     @property
     def body_size(self) -> int:

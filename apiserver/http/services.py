@@ -72,5 +72,7 @@ class Services:
     access_log: AccessLog
     in_flight: InFlight
     draining: Callable[[], bool]  # True: no request is taken any more
+    turning_away: Callable[[], bool]  # True: requests are sent to another server
     wall_clock: Callable[[], float]  # Unix time in seconds
     monotonic: Callable[[], float]  # seconds
+    request_seconds: float = 60.0  # that a request may take

@@ -115,6 +115,12 @@ _FIXED: Final[dict[type[Exception], Status]] = {
         message="apiserver is shutting down",
         retry_after=1,
     ),
+    errors.TurnedAwayError: Status(
+        code=429,
+        reason="TooManyRequests",
+        message="The apiserver is shutting down, please try again later.",
+        retry_after=5,
+    ),
     TimeoutError: TIMED_OUT,
 }
 

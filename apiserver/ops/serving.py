@@ -1,11 +1,11 @@
 """The listening socket: TLS, and how it ends without cutting anybody off (contract 9.6, 10.6)."""
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Protocol
 
 from apiserver.ops.health import Check
@@ -22,6 +22,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.stopping = False  # not ready any more, but everything is still answered
+        self.turning_away = False  # whoever asks is sent to another server
         self.draining = False  # nothing new is taken
 
     def shutdown_check(self) -> Check:
@@ -49,23 +50,23 @@ class Ending:
     idle: Callable[[], Awaitable[None]]  # waits until no request is in flight
     grace_seconds: float = 0.0  # from not ready to not listening: until endpoints have followed
     finish_seconds: float = 60.0  # for requests in flight
+    turn_away: bool = False  # listen, and answer 429, until the last request in flight is done
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
-def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return the context of a server. Raises OSError and ssl.SSLError for files that do not fit."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    context.load_cert_chain(certificate, key)
-    return context
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Where to listen, and by which TLS context."""
+
+    host: str
+    port: int  # 0: a free one
+    context: ssl.SSLContext
+    port_sharing: bool = False
 
 
 @asynccontextmanager
-async def serving(
-    protocols: Protocols, host: str, port: int, context: ssl.SSLContext, ending: Ending
-) -> AsyncIterator[int]:
-    """Listen while the block runs, and give it the port; 0 takes a free one. Raises OSError.
+async def serving(protocols: Protocols, listening: Listening, ending: Ending) -> AsyncIterator[int]:
+    """Listen while the block runs, and give it the port. Raises OSError.
 
     At the end of the block, also by an error: not ready, grace, no new connection and no new
     request, then the requests in flight are waited for.
@@ -73,9 +74,10 @@ async def serving(
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(
         protocols,
-        host,
-        port,
-        ssl=context,
+        listening.host,
+        listening.port,
+        ssl=listening.context,
+        reuse_port=listening.port_sharing,
         backlog=_BACKLOG,
         ssl_handshake_timeout=_HANDSHAKE_SECONDS,
         ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
@@ -90,13 +92,19 @@ async def _end(listener: asyncio.Server, protocols: Protocols, ending: Ending) -
     ending.lifecycle.stopping = True
     try:
         await ending.sleep(ending.grace_seconds)
+        if ending.turn_away:
+            ending.lifecycle.turning_away = True
+            await _finished(ending)
     finally:  # a second signal cancels the waiting, not the closing
         listener.close()
         ending.lifecycle.draining = True
-        try:
-            async with asyncio.timeout(ending.finish_seconds):
-                await ending.idle()
-        except TimeoutError:
-            pass
+        await _finished(ending)
         await protocols.shutdown(1)
         await listener.wait_closed()
+
+
+async def _finished(ending: Ending) -> None:
+    """Wait for the requests in flight, for a time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(ending.finish_seconds):
+            await ending.idle()

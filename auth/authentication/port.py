@@ -1,22 +1,20 @@
 """What every authenticator is given and gives."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from auth.authentication.peer import NO_PEER, Peer
 from auth.identity import User
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a caller presented, free of HTTP: header values and the certificates of its peer.
-
-    Later authenticators (front proxy, client certificates) read `headers` and `peer`; nothing in
-    here has been believed yet.
-    """
+    """What a caller presented, free of HTTP; nothing in here has been believed yet."""
 
     authorization: tuple[str, ...] = ()  # values of Authorization, in order
-    headers: tuple[tuple[str, str], ...] = ()  # every X-Remote-* line, name lower-cased
-    peer: tuple[bytes, ...] = ()  # DER certificates that the TLS peer sent, leaf first
+    headers: Iterable[tuple[str, str]] = ()  # every line, names as they were sent
+    peer: Peer = NO_PEER
 
 
 class Authenticator(Protocol):

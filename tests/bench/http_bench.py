@@ -32,7 +32,8 @@ from apiserver.http.bodies import Bodies
 from apiserver.http.connection import Server
 from apiserver.http.forms import Form
 from apiserver.ops.logs import AccessLog
-from apiserver.ops.serving import Ending, Lifecycle, serving, tls_context
+from apiserver.ops.serving import Ending, Lifecycle, Listening, serving
+from apiserver.ops.tls import serving_context
 
 CLASSES: Final = 20
 CONNECTIONS: Final = 10
@@ -161,7 +162,7 @@ def _cluster() -> EmbeddedCluster:
         directory = Path(name)
         (directory / "cluster.json").write_text(json.dumps({"kind": "List", **OBJECTS}))
         (directory / "tokens.csv").write_text("secret,maria,maria,acme\n")
-        return EmbeddedCluster(directory, demo_config(parse(["demo", name])))
+        return EmbeddedCluster(directory, demo_config(name, parse(["demo", name]).flags()))
 
 
 async def _serve_list(files: ServingFiles, pipe: Connection, log: TextIO) -> None:
@@ -171,8 +172,10 @@ async def _serve_list(files: ServingFiles, pipe: Connection, log: TextIO) -> Non
     services = api_services(_cluster(), access_log, lifecycle)
     server = Server(build_handler(services, Bodies()), wall_clock=wall_seconds)
     ending = Ending(lifecycle=lifecycle, idle=services.in_flight.idle)
-    context = tls_context(files.certificate, files.key)
-    async with serving(server, "127.0.0.1", 0, context, ending) as port:
+    context = serving_context(files.certificate, files.key)
+    async with serving(
+        server, Listening(host="127.0.0.1", port=0, context=context), ending
+    ) as port:
         pipe.send(port)
         await asyncio.to_thread(pipe.recv)
 
@@ -191,7 +194,7 @@ async def _serve_constant(files: ServingFiles, pipe: Connection, _: TextIO) -> N
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     site = web.TCPSite(
-        runner, "127.0.0.1", 0, ssl_context=tls_context(files.certificate, files.key)
+        runner, "127.0.0.1", 0, ssl_context=serving_context(files.certificate, files.key)
     )
     await site.start()
     pipe.send(runner.addresses[0][1])

@@ -140,8 +140,8 @@ async def test_a_user_in_many_groups_gets_in(world: FakeWorld, client: Client, l
     groups = "".join(f"X-Remote-Group: group-{number:0190}\r\n" for number in range(lines))
     request = f"GET {OPTIONS} HTTP/1.1\r\n{HEAD}{groups}Connection: close\r\n\r\n"
     assert (await raw(client, request)).code == 200
-    claimed = world.authenticator.seen[0].headers
-    assert claimed == tuple(("x-remote-group", f"group-{number:0190}") for number in range(lines))
+    claimed = [line for line in world.authenticator.seen[0].headers if line[0].startswith("X-R")]
+    assert claimed == [("X-Remote-Group", f"group-{number:0190}") for number in range(lines)]
 
 
 async def test_a_long_query_gets_in(client: Client) -> None:

@@ -13,7 +13,8 @@ from fakes.http_fakes import Certificates, FakeWorld, a_meta, connection, exchan
 
 from apiserver.http.connection import LIMITS, Connection, Server
 from apiserver.ops.logs import AccessLog
-from apiserver.ops.serving import TLS_SHUTDOWN_SECONDS, Ending, serving, tls_context
+from apiserver.ops.serving import TLS_SHUTDOWN_SECONDS, Ending, Listening, serving
+from apiserver.ops.tls import serving_context
 
 OPTIONS = f"{ACME}/gpuclassoptions"
 
@@ -80,7 +81,7 @@ async def test_a_slow_reader_gets_the_last_answer_whole(
 
 async def test_tls_is_of_this_decade(certificates: Certificates) -> None:
     """Contract 10.4: 1.2 at least."""
-    context = tls_context(certificates.files.certificate, certificates.files.key)
+    context = serving_context(certificates.files.certificate, certificates.files.key)
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
 
 
@@ -112,9 +113,9 @@ async def test_plain_http_gets_no_answer(client: Client) -> None:
 async def test_files_that_do_not_fit_raise(certificates: Certificates) -> None:
     """A bad pair is told at start, before anything listens."""
     with pytest.raises(ssl.SSLError):
-        tls_context(certificates.files.certificate, certificates.files.certificate)
+        serving_context(certificates.files.certificate, certificates.files.certificate)
     with pytest.raises(OSError, match="No such file"):
-        tls_context(certificates.files.certificate.with_name("none"), certificates.files.key)
+        serving_context(certificates.files.certificate.with_name("none"), certificates.files.key)
 
 
 async def test_a_port_that_is_taken_raises(
@@ -126,10 +127,12 @@ async def test_a_port_that_is_taken_raises(
     async def unused(_: aiohttp.web.BaseRequest) -> None: ...
 
     server = Server(unused, wall_clock=services.wall_clock)  # type: ignore[arg-type]  # never called
-    context = tls_context(certificates.files.certificate, certificates.files.key)
+    context = serving_context(certificates.files.certificate, certificates.files.key)
     ending = Ending(lifecycle=world.lifecycle, idle=world.in_flight.idle)
     with pytest.raises(OSError, match="in use"):
-        async with serving(server, "127.0.0.1", client.port, context, ending):
+        async with serving(
+            server, Listening(host="127.0.0.1", port=client.port, context=context), ending
+        ):
             pytest.fail("it listens")
 
 

@@ -28,7 +28,8 @@ from apiserver.http.table import (
 from apiserver.ops.health import Check, Health
 from apiserver.ops.logs import AccessLog
 from apiserver.ops.metrics import Metrics
-from apiserver.ops.serving import Ending, Lifecycle, serving, tls_context
+from apiserver.ops.serving import Ending, Lifecycle, Listening, serving
+from apiserver.ops.tls import serving_context
 from auth.attributes import Attributes
 from auth.authentication.port import Credentials
 from auth.authorization.port import Decision, Ruling
@@ -281,6 +282,7 @@ class FakeWorld:
             access_log=self.access_log,
             in_flight=self.in_flight,
             draining=lambda: self.lifecycle.draining,
+            turning_away=lambda: self.lifecycle.turning_away,
             wall_clock=wall_seconds,
             monotonic=time.perf_counter,
         )
@@ -320,17 +322,21 @@ async def running(
     files: ServingFiles,
     services: Services | None = None,
     *,
+    context: ssl.SSLContext | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     finish_seconds: float = 60.0,
 ) -> AsyncIterator[int]:
-    """Serve a world on a free port of loopback; `services` are its own unless given."""
+    """Serve a world on a free port of loopback; `services` are its own unless given.
+
+    Without a context nobody is asked for a certificate.
+    """
     services = services or world.services()
     server = Server(build_handler(services, Bodies()), wall_clock=services.wall_clock)
     end = Ending(
         lifecycle=world.lifecycle, idle=world.idle, finish_seconds=finish_seconds, sleep=sleep
     )
-    context = tls_context(files.certificate, files.key)
-    async with serving(server, "127.0.0.1", 0, context, end) as port:
+    context = context or serving_context(files.certificate, files.key)
+    async with serving(server, Listening(host="127.0.0.1", port=0, context=context), end) as port:
         yield port
 
 
