@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final, Protocol
 
 from apiserver.cli.clocks import wall_seconds
@@ -47,6 +48,14 @@ class Cluster(Protocol):
 
     cache: ClusterCache
     published: Published
+
+    def unsynced(self) -> str | None:
+        """Return what was never read, for the log only; None: nothing stands against readiness."""
+        ...
+
+    def gauges(self) -> Iterable[Gauge]:
+        """Yield what a scrape is told of this cluster besides its sources."""
+        ...
 
     @property
     def authenticator(self) -> Authenticator: ...
@@ -99,24 +108,37 @@ def source_gauges(cache: ClusterCache, monotonic: Callable[[], float]) -> Iterab
             yield Gauge(name, text, value, {"kind": kind.kind})
 
 
-def api_services(cluster: Cluster, access_log: AccessLog, lifecycle: Lifecycle) -> Services:
+def api_services(
+    cluster: Cluster,
+    access_log: AccessLog,
+    lifecycle: Lifecycle,
+    *,
+    in_flight: InFlight | None = None,
+    request_seconds: float = 60.0,
+) -> Services:
     """Return what the API's request flow is built from. To be called within the running loop."""
-    published = cluster.published
-    synced = Check("informer-sync", lambda: None if published.ready else "classes were never read")
-    return _services(
+    services = _services(
         cluster,
         access_log,
         lifecycle,
-        resources=resources(published),
+        in_flight=in_flight or InFlight(),
+        resources=resources(cluster.published),
         documents=build_documents(),
-        checks=(synced,),
+        checks=(Check("informer-sync", cluster.unsynced),),
     )
+    return replace(services, request_seconds=request_seconds)
 
 
 def probe_services(cluster: Cluster, access_log: AccessLog, lifecycle: Lifecycle) -> Services:
     """Return the same for a port that answers its probes and nothing else."""
     return _services(
-        cluster, access_log, lifecycle, resources={}, documents=NO_DOCUMENTS, checks=()
+        cluster,
+        access_log,
+        lifecycle,
+        in_flight=InFlight(),
+        resources={},
+        documents=NO_DOCUMENTS,
+        checks=(),
     )
 
 
@@ -125,11 +147,11 @@ def _services(
     access_log: AccessLog,
     lifecycle: Lifecycle,
     *,
+    in_flight: InFlight,
     resources: Mapping[str, Served],
     documents: Documents,
     checks: tuple[Check, ...],
 ) -> Services:
-    in_flight = InFlight()
     return Services(
         authenticator=cluster.authenticator,
         authorizer=cluster.authorizer,
@@ -138,11 +160,13 @@ def _services(
         documents=documents,
         health=Health(live=(), ready=(*checks, lifecycle.shutdown_check())),
         metrics=Metrics(
-            in_flight=in_flight.peaks, gauges=lambda: source_gauges(cluster.cache, time.monotonic)
+            in_flight=in_flight.peaks,
+            gauges=lambda: (*source_gauges(cluster.cache, time.monotonic), *cluster.gauges()),
         ),
         access_log=access_log,
         in_flight=in_flight,
         draining=lambda: lifecycle.draining,
+        turning_away=lambda: lifecycle.turning_away,
         wall_clock=wall_seconds,
         monotonic=time.monotonic,
     )

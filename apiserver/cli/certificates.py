@@ -1,8 +1,9 @@
-"""Certificates for an embedded cluster: a CA of its own and a serving pair, ECDSA since handshakes
+"""Certificates where none are given: a CA of their own and a serving pair, ECDSA since handshakes
 are cheaper.
 """
 
 import ipaddress
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -18,13 +19,14 @@ _SERVING_LIFETIME: Final = timedelta(days=3650)
 _BACKDATED: Final = timedelta(minutes=5)
 
 
-def new_pair(now: datetime) -> tuple[bytes, bytes, bytes]:
-    """Make a CA and a serving certificate for loopback; return CA, certificate and key as PEM.
+def new_pair(now: datetime, *names: str) -> tuple[bytes, bytes, bytes]:
+    """Make a CA and a serving certificate for loopback and some DNS names; return CA, certificate
+    and key as PEM.
 
     The CA's key is not kept: nothing else is ever signed with it.
     """
     ca_key = ec.generate_private_key(ec.SECP256R1())
-    ca_name = _name("gpuclass-apiserver demo CA")
+    ca_name = _name("gpuclass-apiserver CA")
     ca = (
         _builder(ca_name, ca_name, ca_key.public_key(), now, _CA_LIFETIME)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -40,7 +42,7 @@ def new_pair(now: datetime) -> tuple[bytes, bytes, bytes]:
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName(_loopback_names()), critical=False)
+        .add_extension(x509.SubjectAlternativeName(_served_names(names)), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False
         )
@@ -92,10 +94,10 @@ def _name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _loopback_names() -> list[x509.GeneralName]:
+def _served_names(names: Sequence[str]) -> list[x509.GeneralName]:
     addresses = ("127.0.0.1", "::1")
     return [
-        x509.DNSName("localhost"),
+        *(x509.DNSName(name) for name in dict.fromkeys(("localhost", *names))),
         *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
     ]
 

@@ -1,37 +1,23 @@
-"""What was asked on the command line, checked: Options in, Config or every problem out."""
+"""What commands run with: flags as they were typed in, Config or every problem out."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apiserver.durations import parse_duration_ms
+from apiserver.cli.reading import Flags
 
 CAPACITY_DETAILS: Final = ("full", "free", "none")
 TENANT_SOURCES: Final = ("gputenants", "cozystack")
-_MAX_TICK_MS: Final = 3_600_000
-
-
-class ConfigError(Exception):
-    """The command line cannot be followed; `problems` has one sentence each."""
-
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__("; ".join(problems))
-        self.problems = problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoOptions:
-    """The flags of `demo` as they were typed."""
+class OptionsConfig:
+    """What every command runs with that shows options."""
 
-    directory: str | None
-    state_dir: str
-    secure_port: str
-    admission_secure_port: str
-    capacity_tick: str
-    capacity_detail: str
-    tenant_source: str
+    capacity_tick_ms: int  # 0: free units are published at once
+    capacity_detail: str  # one of CAPACITY_DETAILS
+    tenant_source: str  # one of TENANT_SOURCES
     admission_disabled: bool
-    unknown: tuple[str, ...]  # arguments that are no flag of the command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,58 +28,32 @@ class DemoConfig:
     state_dir: Path
     secure_port: int  # 0: a free one
     admission_secure_port: int
-    capacity_tick_ms: int  # 0: free units are published at once
-    capacity_detail: str  # one of CAPACITY_DETAILS
-    tenant_source: str  # one of TENANT_SOURCES
-    admission_disabled: bool
+    options: OptionsConfig
 
 
-def demo_config(options: DemoOptions) -> DemoConfig:
-    """Check the options. Raises ConfigError with all problems at once."""
-    problems = [f"{argument}: no such flag, --help lists them" for argument in options.unknown]
-    directory = None if options.directory is None else Path(options.directory)
-    if directory is not None and not directory.is_dir():
-        problems.append(f"DIR: {options.directory} is not a directory")
+def demo_config(directory: str | None, flags: Flags) -> DemoConfig:
+    """Check the flags of `demo`. Raises ConfigError with all problems at once."""
+    folder = None if directory is None else Path(directory)
+    if folder is not None and not folder.is_dir():
+        flags.problems.append(f"DIR: {directory} is not a directory")
     config = DemoConfig(
-        directory=directory,
-        state_dir=Path(options.state_dir),
-        secure_port=_port("--secure-port", options.secure_port, problems),
-        admission_secure_port=_port(
-            "--admission-secure-port", options.admission_secure_port, problems
-        ),
-        capacity_tick_ms=_tick("--capacity-tick", options.capacity_tick, problems),
-        capacity_detail=_choice(
-            "--capacity-detail", options.capacity_detail, CAPACITY_DETAILS, problems
-        ),
-        tenant_source=_choice("--tenant-source", options.tenant_source, TENANT_SOURCES, problems),
-        admission_disabled=options.admission_disabled,
+        directory=folder,
+        state_dir=Path(flags.text("state-dir")),
+        secure_port=flags.port("secure-port"),
+        admission_secure_port=flags.port("admission-secure-port"),
+        options=options_config(flags),
     )
     if config.secure_port and config.secure_port == config.admission_secure_port:
-        problems.append("--secure-port and --admission-secure-port are the same")
-    if problems:
-        raise ConfigError(tuple(problems))
+        flags.problems.append("--secure-port and --admission-secure-port are the same")
+    flags.require_none()
     return config
 
 
-def _port(flag: str, text: str, problems: list[str]) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65_535:
-        return int(text)
-    problems.append(f"{flag}: {text!r} is not a port from 0 to 65535")
-    return 0
-
-
-def _tick(flag: str, text: str, problems: list[str]) -> int:
-    try:
-        tick_ms = parse_duration_ms(text)
-    except ValueError as error:
-        problems.append(f"{flag}: {text!r} is {error}")
-        return 0
-    if tick_ms > _MAX_TICK_MS:
-        problems.append(f"{flag}: at most 1h")
-    return tick_ms
-
-
-def _choice(flag: str, text: str, allowed: tuple[str, ...], problems: list[str]) -> str:
-    if text not in allowed:
-        problems.append(f"{flag}: {text!r} is not one of {', '.join(allowed)}")
-    return text
+def options_config(flags: Flags) -> OptionsConfig:
+    """Read what options show; problems are left to the caller."""
+    return OptionsConfig(
+        capacity_tick_ms=flags.tick_ms("capacity-tick"),
+        capacity_detail=flags.choice("capacity-detail", CAPACITY_DETAILS),
+        tenant_source=flags.choice("tenant-source", TENANT_SOURCES),
+        admission_disabled=flags.switch("admission-disabled"),
+    )

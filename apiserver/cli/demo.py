@@ -2,12 +2,10 @@
 
 import asyncio
 import logging
-import os
 import shlex
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -18,17 +16,15 @@ import uvloop
 
 import apiserver
 from apiserver.cli.api import api_services, probe_services
-from apiserver.cli.clocks import wall_seconds
 from apiserver.cli.config import DemoConfig
 from apiserver.cli.embedded import EmbeddedCluster
 from apiserver.cli.flags import PROGRAM
+from apiserver.cli.process import PortError, listen, stop_on_signals
 from apiserver.cli.state import Credential, Endpoints, StateDirectory
-from apiserver.http.app import build_handler
-from apiserver.http.bodies import Bodies
-from apiserver.http.connection import Server
 from apiserver.http.services import Services
 from apiserver.ops.logs import AccessLog, set_up_logging
-from apiserver.ops.serving import Ending, Lifecycle, serving, tls_context
+from apiserver.ops.serving import Ending, Lifecycle, Listening
+from apiserver.ops.tls import serving_context
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +49,7 @@ def demo(config: DemoConfig) -> int:
         state.prepare(datetime.now(UTC))
         try:
             runner.run(_serve(cluster, state, config))
-        except _PortError as error:
+        except PortError as error:
             sys.stderr.write(f"{PROGRAM}: {error}\n")
             return 1
     return 0
@@ -65,12 +61,8 @@ def shipped_directory() -> Path:
     return packaged if packaged.is_dir() else Path(apiserver.__file__).parents[1] / "manifests/demo"
 
 
-class _PortError(Exception):
-    """A port cannot be listened on; the message says which, and what to do."""
-
-
 async def _serve(cluster: EmbeddedCluster, state: StateDirectory, config: DemoConfig) -> None:
-    stopped = _stop_on_signals()
+    stopped = stop_on_signals()
     access_log = AccessLog(sys.stderr.write, asyncio.get_running_loop().call_later)
     api, admission = Lifecycle(), Lifecycle()
     services = api_services(cluster, access_log, api)
@@ -105,18 +97,11 @@ async def _serve(cluster: EmbeddedCluster, state: StateDirectory, config: DemoCo
 async def _listening(
     flag: str, port: int, services: Services, state: StateDirectory, lifecycle: Lifecycle
 ) -> AsyncIterator[int]:
-    """Listen while the block runs, and give it the port. Raises _PortError."""
-    server = Server(build_handler(services, Bodies()), wall_clock=wall_seconds)
-    context = tls_context(state.certificate_file, state.key_file)
+    """Listen on loopback while the block runs, and give it the port. Raises PortError."""
+    context = serving_context(state.certificate_file, state.key_file)
+    listening = Listening(host=_HOST, port=port, context=context)
     ending = Ending(lifecycle=lifecycle, idle=services.in_flight.idle)
-    async with AsyncExitStack() as stack:
-        try:
-            taken = await stack.enter_async_context(serving(server, _HOST, port, context, ending))
-        except OSError as error:
-            raise _PortError(
-                f"{flag}: cannot listen on {_HOST}:{port} ({os.strerror(error.errno or 0)});"
-                " give another port, or 0 for a free one"
-            ) from error
+    async with listen(flag, listening, services, ending) as (taken, _):
         yield taken
 
 
@@ -132,21 +117,6 @@ async def _follow(
         await stopped.wait()
         for follower in followers:
             follower.cancel()
-
-
-def _stop_on_signals() -> asyncio.Event:
-    """Return what is set by the first signal; the second one ends the process at once with 1."""
-    stopped = asyncio.Event()
-
-    def on_signal() -> None:
-        if stopped.is_set():
-            os._exit(1)
-        stopped.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
-    return stopped
 
 
 def _what_to_type(cluster: EmbeddedCluster, state: StateDirectory) -> str:

@@ -5,12 +5,14 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from apiserver.cli.clocks import wall_ms
-from apiserver.cli.config import ConfigError, DemoConfig
+from apiserver.cli.config import DemoConfig
+from apiserver.cli.reading import ConfigError
+from apiserver.ops.metrics import Gauge
 from auth.authentication.chain import AuthenticatorChain
 from auth.authentication.static_tokens import (
     StaticToken,
@@ -43,7 +45,9 @@ class EmbeddedCluster:
     def __init__(self, directory: Path, config: DemoConfig) -> None:
         """Read the directory. Raises ConfigError with every fault in it."""
         self._source = FileSource(directory)
-        self.cache = ClusterCache(tenants=READERS[config.tenant_source](), clock=time.monotonic)
+        self.cache = ClusterCache(
+            tenants=READERS[config.options.tenant_source](), clock=time.monotonic
+        )
         self._tokens = StaticTokenAuthenticator()
         self._rbac = RBACAuthorizer()
         self.users: Sequence[StaticToken] = ()
@@ -56,14 +60,22 @@ class EmbeddedCluster:
             self.cache.apply(event)
         self._recompute = Recompute(
             self.cache,
-            Policy(admission_disabled=config.admission_disabled),
-            CapacityDetail(config.capacity_detail),
+            Policy(admission_disabled=config.options.admission_disabled),
+            CapacityDetail(config.options.capacity_detail),
             RevisionLine(wall_ms, secrets.randbits(TAG_BITS)),
             clock_ms=wall_ms,
             monotonic=time.monotonic,
-            tick_ms=config.capacity_tick_ms,
+            tick_ms=config.options.capacity_tick_ms,
         )
         self.published = self._recompute.published
+
+    def unsynced(self) -> str | None:
+        """Return what was never read, for the log only."""
+        return None if self.published.ready else "classes were never read"
+
+    def gauges(self) -> Iterable[Gauge]:
+        """Yield nothing: all that there is to tell is told of the sources."""
+        return ()
 
     async def follow_files(self, on_users: Callable[[], None]) -> None:
         """Take every edit, and say when the users are others; never returns."""

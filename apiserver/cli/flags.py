@@ -1,13 +1,24 @@
-"""The command line: argparse to Options. Nothing is read from the environment here or below."""
+"""The command line: argparse to values by name. Nothing is read from the environment here or below.
+
+Values are what Go's flags would take: `--flag=value`, `--flag value`, and a switch alone.
+"""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from apiserver import __version__
-from apiserver.cli.config import CAPACITY_DETAILS, TENANT_SOURCES, DemoOptions
+from apiserver.cli import demo_flags, serve_flags
+from apiserver.cli.flag import Flag
+from apiserver.cli.reading import Flags
 
 PROGRAM: Final = "gpuclass-apiserver"
+
+_SERVE: Final = """\
+Serve the GPU class options of a cluster, as an extension of its API: objects are read from
+kube-apiserver, callers are proven by the front proxy, a client certificate or a TokenReview, and
+their rights are asked of kube-apiserver."""
 
 _DEMO: Final = """\
 Serve the GPU class options of an embedded cluster: objects from the YAML files of a folder instead
@@ -15,24 +26,51 @@ of a kube-apiserver, users from its tokens.csv, rights from the RBAC objects in 
 cluster, no etcd, no network: both ports listen on loopback only. Files are followed: edit one and
 ask again."""
 
+_GROUPS: Final[Mapping[str, Mapping[str, tuple[Flag, ...]]]] = {
+    "serve": serve_flags.GROUPS,
+    "demo": demo_flags.GROUPS,
+}
 
-def parse(arguments: Sequence[str]) -> DemoOptions:
-    """Return the options of the command that was asked for, and what is no flag of it.
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What was typed: the command, its values by flag, and the folder of `demo`."""
+
+    command: str
+    values: Mapping[str, Sequence[str]]  # every flag of the command has at least its default
+    unknown: tuple[str, ...]  # arguments that are no flag of the command
+    directory: str | None = None
+
+    def flags(self) -> Flags:
+        """Return the values to be read."""
+        return Flags(self.values, self.unknown)
+
+
+def parse(arguments: Sequence[str]) -> CommandLine:
+    """Return the command that was asked for, and what is no flag of it.
 
     Exits as argparse does: 0 after --help and --version, 2 with the usage without a command.
     """
-    parsed, unknown = _parser().parse_known_args(arguments)
-    return DemoOptions(
-        directory=parsed.directory,
-        state_dir=parsed.state_dir,
-        secure_port=parsed.secure_port,
-        admission_secure_port=parsed.admission_secure_port,
-        capacity_tick=parsed.capacity_tick,
-        capacity_detail=parsed.capacity_detail,
-        tenant_source=parsed.tenant_source,
-        admission_disabled=parsed.admission_disabled,
-        unknown=tuple(unknown),
-    )
+    parsed, unknown = _parser().parse_known_args(_with_values(arguments))
+    values = {
+        flag.name: getattr(parsed, flag.name) or (flag.default,)
+        for group in _GROUPS[parsed.command].values()
+        for flag in group
+    }
+    directory = getattr(parsed, "directory", None)
+    return CommandLine(parsed.command, values, tuple(unknown), directory)
+
+
+def _with_values(arguments: Sequence[str]) -> list[str]:
+    """Give switches that stand alone their value: the next argument is never one."""
+    switches = {
+        f"--{flag.name}"
+        for groups in _GROUPS.values()
+        for group in groups.values()
+        for flag in group
+        if flag.switch
+    }
+    return [f"{each}=true" if each in switches else each for each in arguments]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,71 +80,35 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_demo(
-        commands.add_parser(
-            "demo", help="serve an embedded cluster", description=_DEMO, allow_abbrev=False
-        )
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="command", required=True
     )
+    serve = commands.add_parser(
+        "serve",
+        help="serve the options of a cluster, behind its kube-apiserver",
+        description=_SERVE,
+        epilog=serve_flags.MISSING,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add(serve, serve_flags.GROUPS)
+    demo = commands.add_parser(
+        "demo", help="serve an embedded cluster", description=_DEMO, allow_abbrev=False
+    )
+    demo.add_argument("directory", nargs="?", metavar="DIR", help=demo_flags.DIRECTORY_HELP)
+    _add(demo, demo_flags.GROUPS)
     return parser
 
 
-def _add_demo(demo: argparse.ArgumentParser) -> None:
-    demo.add_argument(
-        "directory",
-        nargs="?",
-        metavar="DIR",
-        help="folder with *.yaml, *.yml, *.json and tokens.csv (default: a small hoster that "
-        "comes with the program)",
-    )
-    demo.add_argument(
-        "--state-dir",
-        default=".demo",
-        metavar="DIR",
-        help="where certificates, kubeconfig and endpoints.json are written (default: %(default)s)",
-    )
-    demo.add_argument(
-        "--secure-port",
-        default="8443",
-        metavar="N",
-        help="port of the API, 0 for a free one (default: %(default)s)",
-    )
-    demo.add_argument(
-        "--admission-secure-port",
-        default="8444",
-        metavar="N",
-        help="port of the admission webhooks, 0 for a free one (default: %(default)s); this "
-        "version answers its probes only",
-    )
-    _add_options(demo.add_argument_group("what options show"))
-
-
-def _add_options(group: argparse._ArgumentGroup) -> None:
-    """Add the flags of every command that shows options."""
-    group.add_argument(
-        "--capacity-tick",
-        default="10s",
-        metavar="DURATION",
-        help="free units change on this clock tick only, the same for every caller and replica; 0s "
-        "publishes at once (default: %(default)s)",
-    )
-    group.add_argument(
-        "--capacity-detail",
-        default="full",
-        metavar="|".join(CAPACITY_DETAILS),
-        help="how much of free units tenants see: free and largest fit, free alone, or neither "
-        "(default: %(default)s)",
-    )
-    group.add_argument(
-        "--tenant-source",
-        default="gputenants",
-        metavar="|".join(TENANT_SOURCES),
-        help="where tenants and budgets are read: GPUTenant objects, or the platform's "
-        "HelmReleases and ResourceQuotas (default: %(default)s)",
-    )
-    group.add_argument(
-        "--admission-disabled",
-        action="store_true",
-        help="the admission webhooks are not installed: no class can be asked for, and options "
-        "say so",
-    )
+def _add(parser: argparse.ArgumentParser, groups: Mapping[str, tuple[Flag, ...]]) -> None:
+    for title, flags in groups.items():
+        group = parser.add_argument_group(title)
+        for flag in flags:
+            default = f" (default: {flag.default})" if flag.default else ""
+            group.add_argument(
+                f"--{flag.name}",
+                action="append",
+                dest=flag.name,
+                metavar=flag.metavar,
+                help=f"{flag.help}{default}".replace("%", "%%"),
+            )

@@ -16,7 +16,7 @@ from typing import Final
 import yaml
 
 from apiserver.cli.certificates import new_pair, still_serves
-from apiserver.cli.config import ConfigError
+from apiserver.cli.reading import ConfigError
 
 _CLUSTER: Final = "gpuclass-demo"
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from apiserver.cli.certificates import new_pair, still_serves
-from apiserver.cli.config import ConfigError
+from apiserver.cli.reading import ConfigError
 from apiserver.cli.state import Credential, Endpoints, StateDirectory
 
 NOW = datetime.now(UTC)
