@@ -10,13 +10,7 @@ from pathlib import Path
 
 import pytest
 from fakes.demo import PYTHON, ROOT, Demo, LogLines, running_demo
-
-README = (ROOT / "README.md").read_text()
-
-
-def blocks(language: str) -> list[str]:
-    """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+from fakes.readme import CLUSTER_BLOCKS, README, blocks
 
 
 def sessions() -> list[tuple[str, str]]:
@@ -57,11 +51,12 @@ def test_every_command_prints_what_the_readme_says(demo: Demo, command: str, out
         assert done.returncode == 0, done.stdout
 
 
-def test_the_blocks_for_a_shell_are_the_ones_that_are_tested_here() -> None:
-    """`make test` runs this; `make run` and the environment are tested below."""
+def test_the_blocks_for_a_shell_are_the_ones_that_are_tested() -> None:
+    """`make test` runs this; `make run` is tested below, what needs a cluster in its tier."""
     assert blocks("sh") == [
         "make run\nmake test\n",
         "export KUBECONFIG=$PWD/.demo/kubeconfig PATH=$PWD/.venv/bin:$PATH\n",
+        *CLUSTER_BLOCKS,
     ]
 
 
@@ -84,7 +79,7 @@ def test_make_run_starts_the_demo(tmp_path: Path) -> None:
     assert (tmp_path / "state" / "kubeconfig").is_file()
 
 
-@pytest.mark.parametrize("target", ["run", "test", "check", "bench"])
+@pytest.mark.parametrize("target", ["run", "test", "control-plane", "cluster", "check", "bench"])
 def test_every_make_target_that_is_named_exists(target: str) -> None:
     """Named in the README, so it is there."""
     assert f"make {target}" in README
