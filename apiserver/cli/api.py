@@ -165,6 +165,7 @@ def _services(
         ),
         access_log=access_log,
         in_flight=in_flight,
+        leaving=lambda: lifecycle.stopping,
         draining=lambda: lifecycle.draining,
         turning_away=lambda: lifecycle.turning_away,
         wall_clock=wall_seconds,

@@ -47,6 +47,9 @@ def build_handler(services: Services, bodies: Bodies) -> Handler:
             answer = await flow.answer(request, info)
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets a Status
             answer = _failed(error, audit_id)
+        if services.leaving():
+            # Kept open, it would be cut off at the end, perhaps just as it is used again.
+            answer = answer._replace(close=True)
         answer = compressed(answer, request.headers.get("Accept-Encoding", ""))
         seconds = services.monotonic() - started
         services.metrics.observe(series, answer.code, seconds)

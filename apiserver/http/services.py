@@ -71,6 +71,7 @@ class Services:
     metrics: Metrics
     access_log: AccessLog
     in_flight: InFlight
+    leaving: Callable[[], bool]  # True: callers are to find another server by the next request
     draining: Callable[[], bool]  # True: no request is taken any more
     turning_away: Callable[[], bool]  # True: requests are sent to another server
     wall_clock: Callable[[], float]  # Unix time in seconds

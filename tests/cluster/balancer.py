@@ -61,6 +61,7 @@ class Balancer:
         async with asyncio.TaskGroup() as tasks:
 
             async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                self._open.add(writer)
                 tasks.create_task(self._pass_on(reader, writer))
 
             await self._probe()
@@ -73,28 +74,28 @@ class Balancer:
                     await self._probe()
             finally:
                 server.close()
+                for writer in self._open:
+                    writer.transport.abort()
 
     async def _probe(self) -> None:
         self.ready = frozenset([port for port in self._ports if await _answers(port)])
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect to the next ready replica, and carry bytes both ways."""
-        ready = [port for port in self._ports if port in self.ready]
-        if not ready:
-            writer.transport.abort()
-            return
-        port = ready[next(self._turns) % len(ready)]
+        writers = {writer}
         try:
+            ready = [port for port in self._ports if port in self.ready]
+            if not ready:
+                return
+            port = ready[next(self._turns) % len(ready)]
             back_reader, back_writer = await asyncio.open_connection(_HOST, port)
-        except OSError:
-            writer.transport.abort()
-            return
-        writers = {writer, back_writer}
-        self._open |= writers
-        try:
+            writers.add(back_writer)
+            self._open.add(back_writer)
             async with asyncio.TaskGroup() as both:
                 both.create_task(_carry(reader, back_writer))
                 both.create_task(_carry(back_reader, writer))
+        except OSError:
+            pass  # whoever connected sees it end
         finally:
             self._open -= writers
             for each in writers:
@@ -123,9 +124,10 @@ async def _answers(port: int) -> bool:
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
             reader, writer = await asyncio.open_connection(_HOST, port, ssl=context)
-            writer.write(b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            line = await reader.readline()
-            writer.transport.abort()
+            try:
+                writer.write(b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                return b" 200 " in await reader.readline()
+            finally:
+                writer.transport.abort()
     except (OSError, TimeoutError):
         return False
-    return b" 200 " in line

@@ -18,9 +18,9 @@ from cluster.balancer import is_ready
 from cluster.control_plane.cluster import HOST, ControlPlane
 from cluster.control_plane.pki import Authority
 from cluster.control_plane.processes import Program, free_port, wait_until
+from fakes.manifests import with_ca
 
 ROOT: Final = Path(__file__).parents[2]
-INSTALLED: Final = ROOT / "manifests" / "overlays" / "own-ca"
 CRDS: Final = ROOT / "manifests" / "crds"
 OTHER_CRDS: Final = ROOT / "tests" / "data" / "crds"
 NAMESPACE: Final = "gpuclass-system"
@@ -68,11 +68,14 @@ class Registration:
         names = ("localhost", HOST, f"{SERVICE}.{NAMESPACE}.svc")
         self.serving_ca.serving("serving", *names)
 
-    def install(self) -> None:
-        """Apply CRDs and rights."""
+    def install(self, *, others: bool = True) -> None:
+        """Apply CRDs and rights; `others` are the CRDs of KubeVirt and whom we read besides."""
         self.control_plane.kubectl("apply", "-k", str(CRDS), "--server-side")
-        self.control_plane.kubectl("apply", "-f", str(OTHER_CRDS), "--server-side")
-        built = self.control_plane.kubectl("kustomize", str(INSTALLED))
+        if others:
+            self.control_plane.kubectl("apply", "-f", str(OTHER_CRDS), "--server-side")
+        manifests = with_ca(self.directory, self.serving_ca.file.read_bytes())
+        installed = manifests / "overlays" / "own-ca"
+        built = self.control_plane.kubectl("kustomize", str(installed))
         documents = [each for each in yaml.safe_load_all(built) if each]
         first = [each for each in documents if each["kind"] == "Namespace"]
         rest = [each for each in documents if each["kind"] not in ("Namespace", *_REPLACED)]

@@ -7,13 +7,22 @@ from collections.abc import Iterator
 
 import pytest
 from cluster.balancer import Balancer
-from cluster.control_plane.cluster import ControlPlane
+from cluster.control_plane.cluster import MASTERS, ControlPlane
 from cluster.control_plane.processes import wait_until
-from cluster.load import Load
+from cluster.load import (
+    Load,
+    must_be_ok,
+    must_not_be_wrong,
+    straight,
+    through_kube_apiserver,
+)
 from cluster.registered import GROUP_VERSION, Registration, Replica
 from fakes.matrix import printed_rows
 
 OPTIONS = "gpuclassoptions.options.gpu.cozystack.io"
+ACME = f"{GROUP_VERSION}/namespaces/tenant-acme/gpuclassoptions"
+#: Longer than everybody takes to read a file that has changed.
+_FOLLOWED_SECONDS = 10.0
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -21,7 +30,9 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture
 def replicas(own_registration: Registration) -> Iterator[tuple[Replica, Replica]]:
     """Two processes of ours, which a test may break."""
-    pair = own_registration.add_replica(), own_registration.add_replica()
+    # As in the manifests, but shorter: longer than the balancer takes to notice.
+    delay = "--shutdown-delay-duration=3s"
+    pair = own_registration.add_replica(delay), own_registration.add_replica(delay)
     yield pair
     for replica in pair:
         replica.stop()
@@ -115,8 +126,7 @@ def test_ad_04_nobody_notices_a_rolling_restart(
     balancer: Balancer,
 ) -> None:
     """AD-04: each replica in turn is ended and started; no answer is other than 200."""
-    path = f"{GROUP_VERSION}/namespaces/tenant-acme/gpuclassoptions"
-    with Load(own_control_plane, path) as load:
+    with Load(through_kube_apiserver(own_control_plane, ACME), must_be_ok) as load:
         for replica in replicas:
             replica.stop()
             replica.start()
@@ -135,23 +145,28 @@ def test_certificates_are_replaced_while_requests_run(
 ) -> None:
     """Serving pair, front proxy and cluster CA, each by old and new together: none fails."""
     plane = own_control_plane
-    path = f"{GROUP_VERSION}/namespaces/tenant-acme/gpuclassoptions"
-    with Load(plane, path) as load:
+    pids = [replica.program.pid for replica in replicas]
+    with Load(through_kube_apiserver(plane, ACME), must_be_ok) as load:
         for authority, renew in (
             (own_registration.serving_ca, own_registration.new_serving_pair),
             (plane.front_proxy, plane.new_proxy_pair),
             (plane.ca, plane.new_serving_pair),
         ):
             authority.replace()
-            authority.trust_present_too()
-            own_registration.register(balancer.port)
-            load.wait_for_seconds(15)  # kube-apiserver reads its files again by itself
-            renew()
-            load.wait_for_seconds(15)
-            balancer.cut()
-            load.wait_for_more(20)
+            for step in (authority.trust_present_too, renew, authority.trust_only_present):
+                if step == plane.ca.trust_only_present:
+                    plane.kubeconfig("admin", group=MASTERS)  # its old certificate ends here
+                step()
+                own_registration.register(balancer.port)
+                load.wait_for_seconds(_FOLLOWED_SECONDS)
+                balancer.cut()
+                load.wait_for_more(10)
     assert load.failures == []
     assert rows(plane) == printed_rows()
+    assert pids == [replica.program.pid for replica in replicas if replica.program.running]
+    # It has its kubeconfig's certificate from the start on.
+    plane.controller_manager.stop()
+    plane.controller_manager.start()
 
 
 def test_kube_apiserver_and_etcd_are_killed_and_come_back(
@@ -163,23 +178,33 @@ def test_kube_apiserver_and_etcd_are_killed_and_come_back(
     """Recovered within 30 s, without a restart of ours, and no figure is wrong meanwhile."""
     del balancer
     plane = own_control_plane
+    first, _ = replicas
     pids = [replica.program.pid for replica in replicas]
-    for program in (plane.api_server, plane.etcd):
-        program.stop(signal.SIGKILL)
-        program.start()
-        if program is plane.etcd:
-            wait_until("etcd is back", lambda: plane.etcd.running)
-        plane.wait_until_ready()
-        started = time.monotonic()
-        wait_until("served again", lambda: _served(plane), 30)
-        assert time.monotonic() - started < 30
-        assert rows(plane) == printed_rows()
+    with Load(straight(own_registration, first.port, ACME), must_not_be_wrong) as load:
+        for program in (plane.api_server, plane.etcd):
+            program.stop(signal.SIGKILL)
+            load.wait_for_more(20)
+            program.start()
+            plane.wait_until_ready()
+            wait_until("served again", lambda: _served(plane), 30)
+            assert rows(plane) == printed_rows()
+            load.wait_for_more(20)
+    assert load.failures == []
+    # OA-02: a kube-apiserver that has just begun merges our document as well.
+    wait_until("version 2 is merged", lambda: _is_merged(plane), 90)
     plane.kubectl("cordon", "zq-alder")
     wait_until("edits are seen again", lambda: rows(plane) != printed_rows(), 30)
     plane.kubectl("uncordon", "zq-alder")
     wait_until("and undone", lambda: rows(plane) == printed_rows(), 30)
     own_registration.wait_until_available()
     assert pids == [replica.program.pid for replica in replicas if replica.program.running]
+
+
+def _is_merged(plane: ControlPlane) -> bool:
+    code, body = plane.request("GET", "/openapi/v2")
+    assert code == 200
+    paths = json.loads(body)["paths"]
+    return f"{GROUP_VERSION}/gpuclassoptions" in paths
 
 
 def _served(plane: ControlPlane) -> bool:

@@ -264,3 +264,14 @@ async def test_idle_connections_do_not_hold_up_the_end(
             assert await reader.read() == b""
             writer.close()
     assert not [record for record in caplog.records if record.name.startswith("apiserver")]
+
+
+async def test_answers_before_the_end_send_their_connections_elsewhere(
+    world: FakeWorld, client: Client
+) -> None:
+    """AD-04: a connection that is kept open would be cut off just as it is used again."""
+    assert "Connection" not in (await client.get(GV)).headers
+    world.lifecycle.stopping = True
+    reply = await client.get(GV)
+    assert reply.code == 200
+    assert reply.headers["Connection"] == "close"

@@ -281,6 +281,7 @@ class FakeWorld:
             metrics=self.metrics,
             access_log=self.access_log,
             in_flight=self.in_flight,
+            leaving=lambda: self.lifecycle.stopping,
             draining=lambda: self.lifecycle.draining,
             turning_away=lambda: self.lifecycle.turning_away,
             wall_clock=wall_seconds,

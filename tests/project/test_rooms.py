@@ -36,5 +36,5 @@ def test_oa_02_no_crd_has_the_group_of_the_computed_resources() -> None:
     assert manifests
     for file in manifests:
         for document in yaml.safe_load_all(file.read_text()):
-            if document and document["kind"] == "CustomResourceDefinition":
+            if isinstance(document, dict) and document["kind"] == "CustomResourceDefinition":
                 assert document["spec"]["group"] != OPTIONS_GROUP, file

@@ -174,8 +174,9 @@ class ControlPlane:
         body: object = None,
         *,
         content_type: str = "application/json",
+        user: str = "admin",
     ) -> tuple[int, bytes]:
-        """Send one request as admin; return status and body, whatever they are."""
+        """Send one request as a user who has a kubeconfig; return status and body as they are."""
         sent = urllib.request.Request(  # noqa: S310  # our own address
             self.url + path,
             method=method,
@@ -183,8 +184,8 @@ class ControlPlane:
             headers={"Content-Type": content_type},
         )
         context = ssl.create_default_context(cafile=str(self.ca.file))
-        pair = self.ca.directory / "client-admin.crt", self.ca.directory / "client-admin.key"
-        context.load_cert_chain(*pair)
+        certificate = self.ca.directory / f"client-{user}.crt"
+        context.load_cert_chain(certificate, certificate.with_suffix(".key"))
         try:
             with urllib.request.urlopen(sent, context=context, timeout=60) as answer:  # noqa: S310
                 return answer.status, answer.read()
