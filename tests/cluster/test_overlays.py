@@ -1,19 +1,20 @@
 """What `kubectl apply -k` sends, judged by a real kube-apiserver."""
 
+from pathlib import Path
+
 import pytest
 from cluster.control_plane.cluster import ControlPlane
-from cluster.registered import ROOT, Registration
-
-OVERLAYS = sorted(each.name for each in (ROOT / "manifests" / "overlays").iterdir())
+from cluster.registered import Registration
+from fakes.manifests import OVERLAYS, with_ca
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_an_overlay_is_taken_whole(
-    control_plane: ControlPlane, registration: Registration, overlay: str
+    control_plane: ControlPlane, registration: Registration, tmp_path: Path, overlay: str
 ) -> None:
     """`kubectl apply -k` by a dry run at the server; the namespace is there already."""
-    del registration
-    folder = str(ROOT / "manifests" / "overlays" / overlay)
+    manifests = with_ca(tmp_path, registration.serving_ca.file.read_bytes())
+    folder = str(manifests / "overlays" / overlay)
     done = control_plane.try_kubectl("apply", "--dry-run=server", "-k", folder)
     assert done.returncode == 0, done.stderr
     assert "deployment.apps/gpuclass-apiserver created" in done.stdout
