@@ -82,6 +82,16 @@ class Connection(RequestHandler):
             self.transport.write(_HEAD_TOO_LARGE)
         self.force_close()
 
+    def renew(self) -> None:
+        """Close, after the request if there is one: the peer is to connect anew.
+
+        aiohttp's `close` would leave an idle connection open, and never read from it again.
+        """
+        if self._messages or (self._waiter is None and self._request_count):
+            self.close()
+        else:
+            self.force_close()
+
     def log_exception(self, *args: Any, **details: Any) -> None:
         """Log an error of the framework's; what follows from a lost connection is none."""
         if self.transport is None:
@@ -143,7 +153,7 @@ class Server(web.Server):
     def renew_connections(self) -> None:
         """Close all connections, each after its request: their peers are to connect anew."""
         for connection in self.connections:
-            connection.close()
+            cast(Connection, connection).renew()
 
     async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # aiohttp's
         """Close all connections: idle ones at once, others after their request or the timeout."""
