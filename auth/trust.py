@@ -2,7 +2,7 @@
 
 Both are read while running, from the ConfigMap extension-apiserver-authentication or from files.
 A part that cannot be read leaves the last good one in use; a part that was never there is a
-mechanism that is off.
+mechanism that is off. So is a front proxy of whose names and headers some were never readable.
 """
 
 import json
@@ -106,6 +106,9 @@ class TrustStore:
                     names[part] = _names(data[key], lower=part != "allowed_names")
             except ValueError:
                 faulty.add(key)
+        if not self.trust.proxy_cas and not faulty.isdisjoint(_NAMES):
+            # There are no last good names: whoever the CA signs would be the front proxy.
+            cas.pop("proxy_cas", None)
         headers = replace(self.trust.headers, **names)
         self._tell(frozenset(faulty))
         self._use(replace(self.trust, headers=headers, **cas))

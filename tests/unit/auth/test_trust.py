@@ -92,6 +92,18 @@ def test_names_that_cannot_be_read_leave_the_last_good_ones(bad: str) -> None:
     assert store.trust == TRUST
 
 
+NAME_KEYS = [key for key in data() if key.startswith("requestheader") and "ca-file" not in key]
+
+
+@pytest.mark.parametrize("key", NAME_KEYS)
+def test_a_front_proxy_whose_names_were_never_readable_is_off(key: str) -> None:
+    """Contract 6.22: no last good names is not any name; it is on once they can be read."""
+    store = loaded(**{key: "no JSON"})
+    assert (store.trust.proxy_cas, store.trust.client_cas) == ((), TRUST.client_cas)
+    store.take(data())
+    assert store.trust == TRUST
+
+
 def test_a_config_map_that_has_gone_leaves_everything() -> None:
     """Contract 6.22."""
     store = loaded()
