@@ -94,18 +94,25 @@ class Flags:
             self.problem(name, f"{text!r} is not an IP address")
         return text
 
-    def duration_ms(self, name: str) -> int:
+    def duration_ms(self, name: str, least: int = 0) -> int:
         """Return whole milliseconds."""
         text = self.text(name)
         try:
-            return parse_duration_ms(text)
+            duration_ms = parse_duration_ms(text)
         except ValueError as error:
             self.problem(name, f"{text!r} is {error}")
-            return 0
+            return least
+        if duration_ms < least:
+            self.problem(name, f"at least {least}ms")
+        return duration_ms
 
     def seconds(self, name: str) -> float:
         """Return a duration in seconds."""
         return self.duration_ms(name) / 1000
+
+    def positive_seconds(self, name: str) -> float:
+        """Return a duration in seconds that is more than none."""
+        return self.duration_ms(name, least=1) / 1000
 
     def tick_ms(self, name: str) -> int:
         """Return the milliseconds of a tick, an hour at most."""

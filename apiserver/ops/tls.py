@@ -45,8 +45,9 @@ class TLSSettings:
 class _Pair:
     """One pair as it was last read whole, and the context with it."""
 
-    def __init__(self, files: PairFiles) -> None:
+    def __init__(self, files: PairFiles, *, by_name: bool) -> None:
         self._files = files
+        self._by_name = by_name
         self._good: tuple[bytes, bytes] | None = None
         self.names: tuple[str, ...] = files.names
         self.context: ssl.SSLContext | None = None
@@ -60,7 +61,8 @@ class _Pair:
         if read == self._good:
             return False
         _load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), *read)
-        self.names = self._files.names or _names_in(read[0])
+        if self._by_name and not self._files.names:
+            self.names = _names_in(read[0])
         self._good = read
         return True
 
@@ -85,7 +87,10 @@ class ServingTLS:
         self._client_cas = client_cas
         self._trusted: str | None = None
         self._fault = False
-        self._pairs = [_Pair(each) for each in (settings.pair, *settings.further)]
+        self._pairs = [
+            _Pair(settings.pair, by_name=False),
+            *(_Pair(each, by_name=True) for each in settings.further),
+        ]
         self.listening = self._empty_context()
         for pair in self._pairs:
             pair.read()
@@ -203,9 +208,11 @@ def _fits(wanted: str, pattern: str) -> bool:
 
 def _names_in(certificate: bytes) -> tuple[str, ...]:
     """Return the names that a certificate is for. Raises ValueError."""
-    leaf = x509.load_pem_x509_certificates(certificate)[0]
     try:
+        leaf = x509.load_pem_x509_certificates(certificate)[0]
         extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.InvalidVersion as error:  # which OpenSSL would serve
+        raise ValueError("its names cannot be read") from error
     except x509.ExtensionNotFound:
         found = leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         return tuple(str(each.value).lower() for each in found)

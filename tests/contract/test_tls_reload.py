@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 import trustme
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
 from apiserver.ops.tls import PairFiles, ServingTLS, TLSSettings
 
@@ -248,8 +249,6 @@ async def test_no_session_goes_on_from_before_a_reload(files: Files) -> None:
 
 async def test_an_encrypted_key_is_refused_rather_than_asked_about(files: Files) -> None:
     """Nobody sits at the terminal of a pod."""
-    from cryptography.hazmat.primitives import serialization
-
     pair = files.pair("tls", "localhost")
     key = serialization.load_pem_private_key(pair.key.read_bytes(), password=None)
     pair.key.write_bytes(
@@ -261,6 +260,31 @@ async def test_an_encrypted_key_is_refused_rather_than_asked_about(files: Files)
     )
     with pytest.raises((ValueError, ssl.SSLError)):
         ServingTLS(TLSSettings(pair=pair), lambda: "")
+
+
+async def test_a_certificate_whose_names_cannot_be_read_ends_nothing(files: Files) -> None:
+    """Names matter where pairs are chosen by them; there the last good pair stays."""
+    default, further = files.pair("tls", "localhost"), files.pair("other", "other.example")
+    spoil_names(default.certificate)
+    tls = ServingTLS(TLSSettings(pair=default, further=(further,)), lambda: "")
+    served = serial_of(further.certificate)
+    spoil_names(further.certificate)
+    tls.reload()
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    async with listening(tls) as port, connected(port, trust, "other.example") as peer:
+        assert peer.serial == served
+    with pytest.raises(ValueError, match="names"):
+        ServingTLS(TLSSettings(pair=default, further=(further,)), lambda: "")
+
+
+def spoil_names(certificate: Path) -> None:
+    """Give a certificate a version that there is not, which OpenSSL serves all the same."""
+    leaf, *_ = x509.load_pem_x509_certificates(certificate.read_bytes())
+    der = leaf.public_bytes(serialization.Encoding.DER)
+    version = b"\xa0\x03\x02\x01\x02"
+    assert version in der
+    certificate.write_text(ssl.DER_cert_to_PEM_cert(der.replace(version, version[:-1] + b"\x07")))
 
 
 async def test_following_looks_again_and_again(files: Files) -> None:
