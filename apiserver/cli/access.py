@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -14,7 +14,7 @@ from apiserver.cli.reading import ConfigError
 from apiserver.cli.serve_config import AuthenticationConfig, AuthorizationConfig, ServeConfig
 from apiserver.kube.reviews import KubeAccessReviews, KubeTokenReviews
 from apiserver.kube.trust import TrustFollower
-from apiserver.ops.metrics import Gauge
+from apiserver.ops.metrics import Count, Gauge
 from auth.authentication.chain import AuthenticatorChain
 from auth.authentication.client_certificate import ClientCertificateAuthenticator
 from auth.authentication.front_proxy import FrontProxyAuthenticator
@@ -26,9 +26,9 @@ from auth.trust import ProxyHeaders, TrustStore
 
 logger = logging.getLogger(__name__)
 
-_GAUGES: Final = (
-    ("apiserver_delegated_authn_requests", "TokenReviews sent since the start, by status."),
-    ("apiserver_delegated_authz_requests", "SubjectAccessReviews sent since the start, by status."),
+_COUNTS: Final = (
+    ("apiserver_delegated_authn_request", "TokenReviews sent, by status."),
+    ("apiserver_delegated_authz_request", "SubjectAccessReviews sent, by status."),
 )
 
 
@@ -40,9 +40,13 @@ class Access:
         self._config: Final[AuthenticationConfig] = config.authentication
         self._reload_seconds = config.waits.reload
         self._store = TrustStore()
-        self._read_files(self._config)
-        tokens = KubeTokenReviews(clients.authentication, time.monotonic)
-        rights = KubeAccessReviews(clients.authorization, time.monotonic)
+        self._files = _files(self._config, self._store)
+        problems = [problem for file in self._files if (problem := file.read())]
+        if problems:
+            raise ConfigError(tuple(problems))
+        waits = config.waits
+        tokens = KubeTokenReviews(clients.authentication, time.monotonic, waits.reviews)
+        rights = KubeAccessReviews(clients.authorization, time.monotonic, waits.reviews)
         self._counts = (tokens.counts, rights.counts)
         self._tokens = TokenReviewAuthenticator(
             tokens,
@@ -51,7 +55,9 @@ class Access:
             clock=time.monotonic,
         )
         self._rights = _rights(rights, config.authorization)
-        self._follower = TrustFollower(clients.authentication, self._store.take, time.monotonic)
+        self._follower = TrustFollower(
+            clients.authentication, self._store.take, time.monotonic, waits.trust
+        )
         self.authenticator = AuthenticatorChain(
             [
                 FrontProxyAuthenticator(self._store, wall_seconds),
@@ -76,19 +82,17 @@ class Access:
         self._store.on_change = changed
 
     async def follow_files(self) -> NoReturn:
-        """Read the CA files of flags again and again; the last good ones stay."""
+        """Read the CA files of flags again and again; never returns."""
         while True:
             await asyncio.sleep(self._reload_seconds)
-            try:
-                self._read_files(self._config)
-            except ConfigError as error:
-                logger.debug("a CA file was not read", exc_info=error)
+            for file in self._files:
+                file.follow()
 
-    def gauges(self) -> Iterable[Gauge]:
+    def gauges(self) -> Iterable[Gauge | Count]:
         """Yield what reviews came to, and how old the trust is."""
-        for (name, text), counts in zip(_GAUGES, self._counts, strict=True):
+        for (name, text), counts in zip(_COUNTS, self._counts, strict=True):
             for code, count in counts.items():
-                yield Gauge(name, text, count, {"code": code})
+                yield Count(name, text, count, {"code": code})
         if self._follower.heard is not None:
             yield Gauge(
                 "gpuclass_trust_age_seconds",
@@ -103,7 +107,7 @@ class Access:
             await self._follower.run()
 
     async def settled(self) -> None:
-        """Wait until it is known whom to trust, or that it cannot be known now."""
+        """Wait until it is known whom to trust."""
         if self._is_looked_up():
             await self._follower.settled.wait()
 
@@ -116,22 +120,6 @@ class Access:
         given = self._store.client_ca_given and self._store.proxy_given
         return not (self._config.skip_lookup or given)
 
-    def _read_files(self, config: AuthenticationConfig) -> None:
-        proxy = config.request_header
-        if config.client_ca_file is not None:
-            with _problems_of("client-ca-file", config.client_ca_file):
-                self._store.give_client_cas(config.client_ca_file.read_bytes())
-        if proxy.ca_file is not None:
-            headers = ProxyHeaders(
-                allowed_names=proxy.allowed_names,
-                user=proxy.username_headers,
-                uid=proxy.uid_headers,
-                group=proxy.group_headers,
-                extra_prefixes=proxy.extra_prefixes,
-            )
-            with _problems_of("requestheader-client-ca-file", proxy.ca_file):
-                self._store.give_proxy(proxy.ca_file.read_bytes(), headers)
-
 
 def _rights(reviews: KubeAccessReviews, config: AuthorizationConfig) -> AccessReviewAuthorizer:
     return AccessReviewAuthorizer(
@@ -142,10 +130,52 @@ def _rights(reviews: KubeAccessReviews, config: AuthorizationConfig) -> AccessRe
     )
 
 
-@contextmanager
-def _problems_of(flag: str, file: Path) -> Iterator[None]:
-    """Turn what a file has wrong into a problem of its flag."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise ConfigError((f"--{flag}: {file} has no CA certificates that can be read",)) from error
+class _CAFile:
+    """A file of CAs that a flag names; it is taken whenever it is another one."""
+
+    def __init__(self, flag: str, file: Path, give: Callable[[bytes], None]) -> None:
+        """Give the content to `give`, which raises ValueError for what it cannot use."""
+        self._flag = flag
+        self._file = file
+        self._give = give
+        self._good: bytes | None = None
+        self._faulty = False
+
+    def read(self) -> str | None:
+        """Take the file; return what is wrong with it, and then nothing has changed."""
+        try:
+            content = self._file.read_bytes()
+            if content != self._good:
+                self._give(content)
+        except (OSError, ValueError) as error:
+            logger.debug("a CA file was not read", exc_info=error)
+            return f"--{self._flag}: {self._file} has no CA certificates that can be read"
+        self._good = content
+        return None
+
+    def follow(self) -> None:
+        """Take the file; log once that it cannot be read, and once that it can again."""
+        faulty = self.read() is not None
+        if faulty and not self._faulty:
+            logger.error("CA file not read, its last good CAs stay", extra={"flag": self._flag})
+        elif self._faulty and not faulty:
+            logger.info("CA file is read again", extra={"flag": self._flag})
+        self._faulty = faulty
+
+
+def _files(config: AuthenticationConfig, store: TrustStore) -> Sequence[_CAFile]:
+    """Return the files that flags name."""
+    files, proxy = [], config.request_header
+    if config.client_ca_file is not None:
+        files.append(_CAFile("client-ca-file", config.client_ca_file, store.give_client_cas))
+    if proxy.ca_file is not None:
+        headers = ProxyHeaders(
+            allowed_names=proxy.allowed_names,
+            user=proxy.username_headers,
+            uid=proxy.uid_headers,
+            group=proxy.group_headers,
+            extra_prefixes=proxy.extra_prefixes,
+        )
+        give = partial(store.give_proxy, headers=headers)
+        files.append(_CAFile("requestheader-client-ca-file", proxy.ca_file, give))
+    return files

@@ -18,7 +18,7 @@ from apiserver.http.table import (
     GPU_CLASS_OPTION_COLUMNS,
 )
 from apiserver.ops.health import Check, Health
-from apiserver.ops.metrics import Gauge, Metrics
+from apiserver.ops.metrics import Count, Gauge, Metrics
 from apiserver.ops.serving import Lifecycle
 from auth.authentication.port import Authenticator
 from auth.authorization.port import Authorizer
@@ -35,11 +35,6 @@ _GAUGES: Final = (
         "Objects of a kind that could not be understood, wholly or in part.",
         ClusterCache.undecodable,
     ),
-    (
-        "gpuclass_source_failures",
-        "How often a kind could not be read since the start.",
-        ClusterCache.failures,
-    ),
 )
 
 
@@ -53,7 +48,7 @@ class Cluster(Protocol):
         """Return what was never read, for the log only; None: nothing stands against readiness."""
         ...
 
-    def gauges(self) -> Iterable[Gauge]:
+    def gauges(self) -> Iterable[Gauge | Count]:
         """Yield what a scrape is told of this cluster besides its sources."""
         ...
 

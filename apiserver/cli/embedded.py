@@ -12,7 +12,7 @@ from typing import Final
 from apiserver.cli.clocks import wall_ms
 from apiserver.cli.config import DemoConfig
 from apiserver.cli.reading import ConfigError
-from apiserver.ops.metrics import Gauge
+from apiserver.ops.metrics import Count, Gauge
 from auth.authentication.chain import AuthenticatorChain
 from auth.authentication.static_tokens import (
     StaticToken,
@@ -73,7 +73,7 @@ class EmbeddedCluster:
         """Return what was never read, for the log only."""
         return None if self.published.ready else "classes were never read"
 
-    def gauges(self) -> Iterable[Gauge]:
+    def gauges(self) -> Iterable[Gauge | Count]:
         """Yield nothing: all that there is to tell is told of the sources."""
         return ()
 

@@ -15,7 +15,7 @@ from apiserver.cli.embedded import READERS
 from apiserver.cli.serve_config import ServeConfig
 from apiserver.kube.list_watch import KubeUpstream
 from apiserver.ops.loop_lag import LoopLag
-from apiserver.ops.metrics import Gauge
+from apiserver.ops.metrics import Count, Gauge
 from storage.cluster.cache import ClusterCache
 from storage.cluster.feeds import Feeds
 from storage.cluster.kinds import DIRECT_SOURCES
@@ -74,10 +74,10 @@ class RealCluster:
         """Return what was never read, for the log only; once ready, always None (contract 9.4)."""
         return None if self._ready else "sources or trust were never read"
 
-    def gauges(self) -> Iterable[Gauge]:
+    def gauges(self) -> Iterable[Gauge | Count]:
         """Yield the faults of sources, what the access to this server costs, and the loop's lag."""
         for (kind, reason), count in self._faults.counts().items():
-            yield Gauge(
+            yield Count(
                 "gpuclass_source_faults",
                 "How often a kind could not be read, or had to be read anew, since the start.",
                 count,
@@ -111,6 +111,7 @@ class RealCluster:
             tell=self._recompute.take,
             faults=self._faults,
             clock=time.monotonic,
+            waits=self._waits.sources,
         )
         return Feeds(self._kinds, around, self.cache.license_secrets)
 
@@ -131,7 +132,8 @@ class RealCluster:
                 await feeds.settled.wait()
                 await self._access.settled()
         except TimeoutError:
-            logger.warning("ready though not everything could be read")
+            unread = ",".join(sorted(kind.kind for kind in feeds.unsettled))
+            logger.warning("ready though not everything was read", extra={"unread": unread})
         self._ready = True
         _keep_out_of_collections()
         logger.info("ready")

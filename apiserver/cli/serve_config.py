@@ -8,7 +8,10 @@ from typing import Final
 from apiserver.cli.config import OptionsConfig, options_config
 from apiserver.cli.reading import Flags
 from apiserver.cli.tls_flags import VERSIONS, openssl_ciphers, sni_pair
+from apiserver.kube.reviews import Retries
+from apiserver.kube.trust import TrustWaits
 from apiserver.ops.tls import PairFiles
+from storage.cluster.reflector import Waits as SourceWaits
 
 _MOST_REQUESTS: Final = 1_000_000
 
@@ -79,7 +82,9 @@ class Waits:
 
     reload: float = 5.0  # between looks at certificate files and trust
     sync: float = 60.0  # until ready though something could not be read
-    log_again: float = 60.0
+    sources: SourceWaits = field(default_factory=SourceWaits)
+    trust: TrustWaits = field(default_factory=TrustWaits)
+    reviews: Retries = field(default_factory=Retries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +106,7 @@ def serve_config(flags: Flags) -> ServeConfig:
     config = ServeConfig(
         serving=_serving(flags),
         kubeconfig=flags.file("kubeconfig"),
-        source_stale_after=_positive(flags, "source-stale-after"),
+        source_stale_after=flags.positive_seconds("source-stale-after"),
         authentication=_authentication(flags),
         authorization=AuthorizationConfig(
             kubeconfig=flags.file("authorization-kubeconfig"),
@@ -112,7 +117,7 @@ def serve_config(flags: Flags) -> ServeConfig:
         requests=RequestsConfig(
             read_only=flags.number("max-requests-inflight", _MOST_REQUESTS),
             mutating=flags.number("max-mutating-requests-inflight", _MOST_REQUESTS),
-            seconds=_positive(flags, "request-timeout"),
+            seconds=flags.positive_seconds("request-timeout"),
             shutdown_delay=flags.seconds("shutdown-delay-duration"),
             shutdown_send_retry_after=flags.switch("shutdown-send-retry-after"),
         ),
@@ -183,13 +188,6 @@ def _authentication(flags: Flags) -> AuthenticationConfig:
 def _names(flags: Flags, name: str) -> tuple[str, ...]:
     """Return names of headers, which compare without regard to case."""
     return tuple(each.lower() for each in flags.words(name))
-
-
-def _positive(flags: Flags, name: str) -> float:
-    seconds = flags.seconds(name)
-    if not seconds and flags.text(name) in ("0", "0s"):
-        flags.problem(name, "more than 0")
-    return seconds
 
 
 def _paths(flags: Flags, name: str) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ _LOG_EVERY: Final = 60.0
 #: Statuses after which the same may be asked again.
 _PASSING: Final = frozenset({429, 500, 504})
 _DONE: Final = frozenset({200, 201})
+#: In place of a status, as upstream's metrics have it.
+_NO_ANSWER: Final = "<error>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ class KubeReviews:
         self._retries = retries
         self._logged: float | None = None
         self._told = False  # that reviews fail, and not yet that they do so no more
-        #: How often each status came; "" where no answer came.
+        #: How often each status came; `<error>` where no answer came.
         self.counts: Counter[str] = Counter()
 
     async def send(self, kind: str, group: str, spec: Mapping[str, Any]) -> bytes:
@@ -136,7 +138,7 @@ class KubeReviews:
             reply = await self._api.call("POST", self._path, body=body)
         except UnreachableError as error:
             logger.debug("a review was not answered", exc_info=error)
-            self.counts[""] += 1
+            self.counts[_NO_ANSWER] += 1
             return None
         self.counts[str(reply.status)] += 1
         return reply
@@ -167,7 +169,7 @@ class KubeTokenReviews:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each status came; "" where no answer came."""
+        """How often each status came; `<error>` where no answer came."""
         return self._reviews.counts
 
     async def review(self, token: str, audiences: Sequence[str]) -> TokenReview:
@@ -204,7 +206,7 @@ class KubeAccessReviews:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each status came; "" where no answer came."""
+        """How often each status came; `<error>` where no answer came."""
         return self._reviews.counts
 
     async def review(self, user: User, attributes: Attributes) -> AccessReview:

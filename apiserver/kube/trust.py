@@ -87,7 +87,7 @@ class TrustFollower:
         self._waits = waits
         self._logged: float | None = None
         self._told = False  # that it fails, and not yet that it does so no more
-        #: Set once the ConfigMap was read, or could not be: nothing is on its way any more.
+        #: Set once the ConfigMap was read.
         self.settled: Final = asyncio.Event()
         #: When it was last heard of, by the clock; None: never.
         self.heard: float | None = None
@@ -103,7 +103,6 @@ class TrustFollower:
                 logger.debug("trust was not read", exc_info=error)
                 self._log(error.status if isinstance(error, _FailedError) else None)
                 failures += 1
-            self.settled.set()
             await self._pause(failures)
 
     async def _list(self) -> str:

@@ -56,6 +56,16 @@ class Gauge:
     labels: Mapping[str, str]  # the same keys in all gauges of a name
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often something has happened since the start."""
+
+    name: str  # without the `_total` that is added
+    help: str
+    value: int
+    labels: Mapping[str, str]  # the same keys in all counts of a name
+
+
 @dataclass(slots=True)
 class _Tally:
     """The requests of one series and code."""
@@ -77,9 +87,9 @@ class Metrics:
         self,
         *,
         in_flight: Callable[[], Mapping[str, int]],
-        gauges: Callable[[], Iterable[Gauge]] = tuple,
+        gauges: Callable[[], Iterable[Gauge | Count]] = tuple,
     ) -> None:
-        """Take what tells the most requests in flight by kind, and what tells all other gauges."""
+        """Take what tells the most requests in flight by kind, and what tells all the rest."""
         self._in_flight = in_flight
         self._gauges = gauges
         self._tallies: dict[tuple[Series, int], _Tally] = defaultdict(_Tally)
@@ -108,7 +118,7 @@ class Metrics:
         for kind, peak in self._in_flight().items():
             running.add_metric([kind], peak)
         yield running
-        yield from _gauge_families(self._gauges())
+        yield from _other_families(self._gauges())
 
     def _counts(self) -> Metric:
         counts = CounterMetricFamily(
@@ -162,12 +172,11 @@ def _values(series: Series) -> tuple[str, ...]:
     )
 
 
-def _gauge_families(gauges: Iterable[Gauge]) -> Iterable[Metric]:
-    families: dict[str, GaugeMetricFamily] = {}
-    for gauge in gauges:
-        if gauge.name not in families:
-            families[gauge.name] = GaugeMetricFamily(
-                gauge.name, gauge.help, labels=list(gauge.labels)
-            )
-        families[gauge.name].add_metric(list(gauge.labels.values()), gauge.value)
+def _other_families(values: Iterable[Gauge | Count]) -> Iterable[Metric]:
+    families: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
+    for each in values:
+        if each.name not in families:
+            family = GaugeMetricFamily if isinstance(each, Gauge) else CounterMetricFamily
+            families[each.name] = family(each.name, each.help, labels=list(each.labels))
+        families[each.name].add_metric(list(each.labels.values()), each.value)
     return families.values()

@@ -6,7 +6,7 @@ told stays while it is stale, and is believed again when the feed is heard of.
 """
 
 import logging
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -16,7 +16,6 @@ from storage.cluster.list_watch import (
     Bookmark,
     Changed,
     Event,
-    Failed,
     Feed,
     Forgotten,
     Gone,
@@ -55,7 +54,6 @@ class ClusterCache:
         self._clock = clock
         self._stale_after = stale_after
         self._shelves: dict[Feed, Shelf] = {}
-        self._failures: Counter[Kind] = Counter()
         self._silent: set[Kind] = set()  # logged as not heard of
         self._tenants = TenantLedger(tenants)
         self._licenses: dict[str, frozenset[str] | None] = {}
@@ -75,9 +73,6 @@ class ClusterCache:
         """Take one event; return what it changes, in the order in which it must be applied."""
         feed = event.feed
         if feed.kind not in self._needed:
-            return ()
-        if isinstance(event, Failed):
-            self._failures[feed.kind] += 1
             return ()
         if isinstance(event, Forgotten):
             return self._forget(feed)
@@ -145,10 +140,6 @@ class ClusterCache:
     def undecodable(self) -> Mapping[Kind, int]:
         """Return how many objects of each kind could not be understood, wholly or in part."""
         return self._counted(lambda shelf: shelf.undecodable)
-
-    def failures(self) -> Mapping[Kind, int]:
-        """Return how often a feed of each kind could not be read since the start."""
-        return {kind: self._failures[kind] for kind in self._needed_kinds()}
 
     def _forget(self, feed: Feed) -> tuple[Change, ...]:
         """Let a feed go; what it told is as unknown as if it had never been read."""

@@ -32,13 +32,18 @@ class Feeds:
         self._running: dict[Feed, asyncio.Task[NoReturn]] = {}
         self._unsettled: set[Feed] = set(self._lasting)
         self._classes_told = asyncio.Event()
-        #: Set once every needed feed was listed, or could not be: nothing is on its way any more.
+        #: Set once every needed feed was listed, or is known not to be there.
         self.settled: Final = asyncio.Event()
 
     @property
     def running(self) -> frozenset[Feed]:
         """The feeds that are followed now."""
         return frozenset(self._running)
+
+    @property
+    def unsettled(self) -> frozenset[Kind]:
+        """The kinds of which nothing is known yet."""
+        return frozenset(feed.kind for feed in self._unsettled)
 
     async def run(self) -> NoReturn:
         """Follow all feeds. Ends by being cancelled, or by an error of a reflector."""
@@ -54,6 +59,7 @@ class Feeds:
         for feed in self._running.keys() - needed:
             self._running.pop(feed).cancel()
             self._unsettled.discard(feed)
+            self._around.faults.forget(feed)
             self._tell([Forgotten(feed)])
         for feed in needed - self._running.keys():
             if not self.settled.is_set():

@@ -71,20 +71,13 @@ class Bookmark:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """The feed could not be read. What it told stays until it is too old (design 9)."""
-
-    feed: Feed
-
-
-@dataclass(frozen=True, slots=True)
 class Forgotten:
     """The feed is not followed any more; nothing of it is kept."""
 
     feed: Feed
 
 
-Event: TypeAlias = Listed | ListBegan | ListEnded | Changed | Gone | Bookmark | Failed | Forgotten
+Event: TypeAlias = Listed | ListBegan | ListEnded | Changed | Gone | Bookmark | Forgotten
 
 
 class Batch(Protocol):
@@ -100,5 +93,5 @@ class ListWatch(Protocol):
     """A source of events. It never ends by itself."""
 
     def follow(self) -> AsyncIterator[Batch]:
-        """Yield what happens; every feed's first event begins a list, or is Failed."""
+        """Yield what happens; every feed's first event begins a list."""
         ...

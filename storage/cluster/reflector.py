@@ -17,7 +17,6 @@ from storage.cluster.list_watch import (
     Bookmark,
     Changed,
     Event,
-    Failed,
     Feed,
     Gone,
     ListBegan,
@@ -98,7 +97,7 @@ class Reflector:
     """One list-watch."""
 
     def __init__(self, feed: Feed, around: Surroundings, settled: Callable[[], None]) -> None:
-        """Follow a feed; `settled` is called once it was listed, or could not be, each time."""
+        """Follow a feed; `settled` is called each time that it was listed, or is not there."""
         self._feed = feed
         self._kind: Final[Kind] = feed.kind
         self._around = around
@@ -213,6 +212,7 @@ class Reflector:
         self._tell(events)
         if isinstance(self._state.action, WatchFrom):
             self._state = advance(self._state, Heard(version)).state
+            self._around.faults.recovered(self._feed)
 
     def _mark(self, mark: Marked) -> bool:
         """Take a bookmark; return whether the stream is what was asked for."""
@@ -224,6 +224,7 @@ class Reflector:
             return True
         self._state = advance(self._state, Heard(mark.version)).state
         self._tell([Bookmark(self._feed)])
+        self._around.faults.recovered(self._feed)
         return True
 
     def _event(self, told: Put | Deleted) -> Event:
@@ -236,20 +237,18 @@ class Reflector:
         waits = self._around.waits
         self._list_due = self._around.clock() + waits.relist * (1.0 + self._around.chance())
         self._tell([ListEnded(self._feed)])
-        self._around.faults.recovered(self._kind)
+        self._around.faults.recovered(self._feed)
         self._settled()
 
     def _note(self, reason: Reason, outcome: Outcome) -> None:
-        """Count a failure, and tell it where figures are the older for it."""
+        """Count a failure. What was told stays until it is too old (design 9)."""
         status = outcome.status if isinstance(outcome, Refused) else None
-        self._around.faults.note(self._kind, reason, status)
-        if reason is Reason.EXPIRED:
+        self._around.faults.note(self._feed, reason, status)
+        if reason is not Reason.ABSENT:
             return
-        if reason is Reason.ABSENT and self._kind in NONE_IF_ABSENT:
+        if self._kind in NONE_IF_ABSENT:
             self._tell([Listed(self._feed, ())])
-        else:
-            self._tell([Failed(self._feed)])
-        self._settled()
+        self._settled()  # it is an answer; what else goes wrong may pass
 
     async def _pause(self, pause: Pause) -> None:
         around = self._around

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from storage.cluster.kinds import Kind
+from storage.cluster.list_watch import Feed
 from storage.cluster.watch_state import Reason
 
 logger = logging.getLogger(__name__)
@@ -33,39 +34,50 @@ _QUIET: Final = frozenset({Reason.EXPIRED})
 
 
 class SourceFaults:
-    """Counts by kind and reason since the start; each kind's feeds share them."""
+    """Counts by kind and reason since the start; lines by feed, since Secrets have one each."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Count from 0; the clock gives seconds and is monotonic."""
         self._clock = clock
         self._counts: Counter[tuple[Kind, Reason]] = Counter()
-        self._logged: dict[tuple[Kind, Reason], float] = {}
+        self._logged: dict[Feed, dict[Reason, float]] = {}
 
     def counts(self) -> Mapping[tuple[Kind, Reason], int]:
         """Return how often each has happened."""
         return dict(self._counts)
 
-    def note(self, kind: Kind, reason: Reason, status: int | None = None) -> None:
-        """Count one and log it, once a minute at most."""
-        self._counts[kind, reason] += 1
+    def note(self, feed: Feed, reason: Reason, status: int | None = None) -> None:
+        """Count one and log it, once a minute at most until it is over."""
+        self._counts[feed.kind, reason] += 1
         now = self._clock()
-        last = self._logged.get((kind, reason))
+        logged = self._logged.setdefault(feed, {})
+        last = logged.get(reason)
         if last is not None and now - last < LOG_EVERY:
             return
-        self._logged[kind, reason] = now
-        extra: dict[str, object] = {"object_kind": kind.kind, "reason": reason.value}
+        logged[reason] = now
+        extra = _named(feed) | {"reason": reason.value}
         if status is not None:
             extra["status"] = status
         if reason in _QUIET:
             logger.info(_WORDS[reason], extra=extra)
-        elif reason is Reason.ABSENT and kind in NONE_IF_ABSENT:
+        elif reason is Reason.ABSENT and feed.kind in NONE_IF_ABSENT:
             if last is None:  # a state, not an error: said once, until it is there
                 logger.info("source is not installed, which counts as none", extra=extra)
         else:
             logger.warning(_WORDS[reason], extra=extra)
 
-    def recovered(self, kind: Kind) -> None:
-        """Note that a feed of a kind was listed: what was logged of it is over."""
-        over = [reason for reason in Reason if self._logged.pop((kind, reason), None) is not None]
+    def recovered(self, feed: Feed) -> None:
+        """Note that something came of a feed: what was logged of it is over."""
+        over = self._logged.pop(feed, ())
         if not _QUIET.issuperset(over):
-            logger.info("source is read again", extra={"object_kind": kind.kind})
+            logger.info("source is read again", extra=_named(feed))
+
+    def forget(self, feed: Feed) -> None:
+        """Note that a feed is not followed any more."""
+        self._logged.pop(feed, None)
+
+
+def _named(feed: Feed) -> dict[str, object]:
+    """Return what a line says of a feed; only license Secrets, which classes name, have names."""
+    named: dict[str, object] = {"object_kind": feed.kind.kind}
+    return named | {"object_name": feed.name} if feed.name else named

@@ -94,7 +94,7 @@ async def test_kv_02_kubevirt_that_is_not_installed_is_a_state_and_found_later(
     async with followed(stub, tmp_path) as cluster:
         await cluster.settled()
         assert cluster.option().budget.remaining == 8
-        assert cluster.cache.failures()[Kind.VMI] == 0
+        assert cluster.cache.snapshot().known >= {Source.VMIS}
         tries = len(stub.requests(VMIS.path))
         await cluster.until(lambda: len(stub.requests(VMIS.path)) > tries + 2)
         told = [r for r in caplog.records if r.message.startswith("source is not installed")]
@@ -107,7 +107,7 @@ async def test_kv_02_kubevirt_that_is_not_installed_is_a_state_and_found_later(
         await cluster.until(lambda: cluster.option().budget.remaining == 5)
         stub.uninstall(VMIS)
         await cluster.until(lambda: cluster.option().budget.remaining == 8)
-        assert cluster.cache.failures()[Kind.VMI] == 0
+        assert cluster.cache.snapshot().known >= {Source.VMIS}
 
 
 async def test_our_own_crds_are_awaited(
@@ -118,7 +118,7 @@ async def test_our_own_crds_are_awaited(
     async with followed(stub, tmp_path) as cluster:
         await cluster.settled()
         assert Source.CLASSES not in cluster.cache.snapshot().known
-        assert cluster.cache.failures()[Kind.GPU_CLASS] > 0
+        assert cluster.faults.counts()[Kind.GPU_CLASS, Reason.ABSENT] > 0
         assert "install its CustomResourceDefinition" in caplog.text
         stub.install(CLASSES)
         stub.put(CLASSES, a_class(resourceName=GPU))
@@ -133,15 +133,17 @@ async def test_a_source_that_may_not_be_read_is_unknown_and_says_so(
     caplog.set_level(logging.INFO)
     stub.fail(PODS.path, 403)
     async with followed(stub, tmp_path) as cluster:
-        await cluster.settled()
         await cluster.until(lambda: len(stub.requests(PODS.path)) > 4)
+        await cluster.until(lambda: cluster.feeds.unsettled == {Kind.POD})
+        assert not cluster.feeds.settled.is_set()
         assert cluster.free() is None
         assert cluster.faults.counts()[Kind.POD, Reason.FORBIDDEN] > 2
         lines = [record for record in caplog.records if "bind the ClusterRole" in record.message]
         assert [record.__dict__["object_kind"] for record in lines] == ["Pod"]
         assert "zq-upstream" not in caplog.text
         stub.heal(PODS.path)
-        await cluster.until(lambda: cluster.free() == 8)
+        await cluster.settled()
+        assert cluster.free() == 8
 
 
 async def test_what_the_calculation_passes_over_is_not_sent(stub: StubAPI, tmp_path: Path) -> None:

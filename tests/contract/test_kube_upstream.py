@@ -150,11 +150,14 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> N
         client = await asyncio.to_thread(load_client, config)
         stack.push_async_callback(client.close)
         cluster = await stack.enter_async_context(following(Followed(stub, client, Setting())))
-        await cluster.settled()
+        lasting = cluster.cache.needed - {Kind.SECRET}
+        await cluster.until(lambda: {kind for kind, _ in cluster.faults.counts()} >= lasting)
+        assert not cluster.feeds.settled.is_set()
         assert not cluster.cache.snapshot().known
         assert {reason for _, reason in cluster.faults.counts()} == {Reason.UNREACHABLE}
         await stack.enter_async_context(running(stub, authority, port))
         await cluster.until(lambda: cluster.cache.snapshot().known == frozenset(Source))
+        await cluster.settled()
         assert cluster.free() == 8
 
 

@@ -19,10 +19,11 @@ from apiserver.kube.list_watch import KubeUpstream
 from storage.cluster.cache import ClusterCache
 from storage.cluster.feeds import Feeds
 from storage.cluster.kinds import Kind
-from storage.cluster.list_watch import Event, ListEnded
+from storage.cluster.list_watch import Event, Feed, ListEnded
 from storage.cluster.reflector import Surroundings, Waits
 from storage.cluster.source_faults import SourceFaults
 from storage.cluster.tenants import GPUTenantReader, TenantReader
+from storage.cluster.watch_state import Reason
 from storage.model.snapshot import Policy
 from storage.pool.verdict import CapacityDetail
 from storage.views.gpuclassoptions import GPUClassOptions
@@ -71,6 +72,18 @@ class Setting:
     stale_after: float = 180.0
 
 
+class NoticedFaults(SourceFaults):
+    """Faults that wake whoever waits for one."""
+
+    def __init__(self, clock: Callable[[], float], noticed: Callable[[], None]) -> None:
+        super().__init__(clock)
+        self._noticed = noticed
+
+    def note(self, feed: Feed, reason: Reason, status: int | None = None) -> None:
+        super().note(feed, reason, status)
+        self._noticed()
+
+
 class Followed:
     """A cluster that is read from a stub."""
 
@@ -90,10 +103,10 @@ class Followed:
             monotonic=clock,
             tick_ms=0,
         )
-        self.faults = SourceFaults(clock)
         self.events: list[Event] = []
         self.batches: list[int] = []
         self._happened = asyncio.Event()
+        self.faults = NoticedFaults(clock, self._happened.set)
         stub.noticed = self._happened.set
         around = Surroundings(
             upstream=KubeUpstream(client),
@@ -114,7 +127,7 @@ class Followed:
                 await self._happened.wait()
 
     async def settled(self) -> None:
-        """Wait until every feed was listed, or could not be."""
+        """Wait until every feed was listed, or is known not to be there."""
         async with asyncio.timeout(20):
             await self.feeds.settled.wait()
 

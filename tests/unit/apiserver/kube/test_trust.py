@@ -210,8 +210,14 @@ async def test_it_is_known_when_trust_was_last_heard_of() -> None:
     assert (await script.followed()).heard == 5.0
 
 
+@pytest.mark.parametrize("fault", FAULTS[:6])
+async def test_nothing_is_settled_by_a_fault(fault: list[Reply | Opened | Exception]) -> None:
+    """Readiness waits for whom to trust: what goes wrong may pass."""
+    assert not (await Script([*fault]).followed()).settled.is_set()
+
+
 async def test_nothing_is_settled_before_an_answer() -> None:
-    """Readiness waits for the first answer, good or bad."""
+    """Readiness waits for the first answer."""
     entered = asyncio.Event()
 
     class Silent(Script):

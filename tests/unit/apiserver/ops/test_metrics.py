@@ -3,7 +3,7 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.http.series import Series
-from apiserver.ops.metrics import Gauge, Metrics
+from apiserver.ops.metrics import Count, Gauge, Metrics
 
 LIST = Series("LIST", "options.gpu.cozystack.io", "v1alpha1", "gpuclassoptions", "", "namespace")
 LABELS = {
@@ -85,6 +85,19 @@ def test_gauges_are_asked_when_they_are_read() -> None:
     assert value(found, name, request_kind="readOnly") == 3
     world["nodes"] = 2.0
     assert value(samples(metrics), "gpuclass_world_objects", source="nodes") == 2
+
+
+def test_what_only_grows_is_a_counter() -> None:
+    """So that Prometheus takes a fall for a restart; its name ends as counters' names do."""
+    faults = [
+        Count("gpuclass_source_faults", "Faults.", 2, {"kind": "Pod", "reason": "status"}),
+        Count("gpuclass_source_faults", "Faults.", 1, {"kind": "Node", "reason": "status"}),
+    ]
+    metrics = Metrics(in_flight=dict, gauges=lambda: faults)
+    found = samples(metrics)
+    assert value(found, "gpuclass_source_faults_total", kind="Pod", reason="status") == 2
+    assert value(found, "gpuclass_source_faults_total", kind="Node", reason="status") == 1
+    assert b"# TYPE gpuclass_source_faults_total counter" in metrics.exposition()[1]
 
 
 def test_two_servers_in_a_process_do_not_share_anything() -> None:

@@ -26,7 +26,7 @@ from storage.cluster.cache import ClusterCache
 from storage.cluster.decode import decode
 from storage.cluster.decoded import Decoded, Ref
 from storage.cluster.kinds import Kind
-from storage.cluster.list_watch import Bookmark, Changed, Event, Failed, Feed, Gone, Listed
+from storage.cluster.list_watch import Bookmark, Changed, Event, Feed, Gone, Listed
 from storage.cluster.tenants import CozystackReader, GPUTenantReader, TenantReader
 from storage.model.objects import Node, TenantRecord
 from storage.model.snapshot import (
@@ -173,25 +173,12 @@ def test_a_source_that_is_not_heard_of_is_not_believed() -> None:
     assert world.cache.apply(Bookmark(Feed(Kind.NODE))) == (Known(Source.NODES, True),)
 
 
-def test_a_failure_keeps_what_is_known_and_is_counted() -> None:
-    """It is not hearing of the feed: the age goes on."""
-    world = World()
-    world.listed(Kind.NODE, a_node())
-    world.clock.now += 50
-    assert world.cache.apply(Failed(Feed(Kind.NODE))) == ()
-    assert world.cache.apply(Failed(Feed(Kind.POD))) == ()
-    assert world.cache.failures()[Kind.NODE] == 1
-    assert world.cache.ages(world.clock.now)[Kind.NODE] == 50
-    assert world.cache.ages(world.clock.now)[Kind.POD] is None
-    assert world.cache.snapshot().known == {Source.NODES}
-
-
 def test_figures_about_the_cache_name_the_kinds_that_are_read() -> None:
     """The platform's kinds only with its reader."""
     own = World().cache
     assert set(own.objects()) == set(Kind) - {Kind.HELM_RELEASE, Kind.RESOURCE_QUOTA}
     platform = World(CozystackReader()).cache
-    for figures in (platform.objects(), platform.undecodable(), platform.failures()):
+    for figures in (platform.objects(), platform.undecodable()):
         assert set(figures) == set(Kind)
         assert set(figures.values()) == {0}
 
@@ -504,7 +491,6 @@ def events(draw: st.DrawFn) -> Event | None:
             face.map(lambda each: Changed(feed, each)),
             face.map(lambda each: Gone(feed, each.ref)),
             st.just(Bookmark(feed)),
-            st.just(Failed(feed)),
             st.none(),
         )
     )
