@@ -55,19 +55,23 @@ def new_pair(now: datetime, *names: str) -> tuple[bytes, bytes, bytes]:
     return ca.public_bytes(pem), serving.public_bytes(pem), private
 
 
-def still_serves(ca_pem: bytes, certificate_pem: bytes, key_pem: bytes, now: datetime) -> bool:
+def still_serves(
+    ca_pem: bytes, certificate_pem: bytes, key_pem: bytes, now: datetime, *names: str
+) -> bool:
     """Whether a kept pair can be used at this time: readable, signed by the CA, its own key, not
-    expired.
+    expired, and for these names.
     """
     try:
         ca = x509.load_pem_x509_certificate(ca_pem)
         certificate = x509.load_pem_x509_certificate(certificate_pem)
         key = serialization.load_pem_private_key(key_pem, password=None)
         certificate.verify_directly_issued_by(ca)
-    except (ValueError, TypeError, InvalidSignature):
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
         return False
     return (
         certificate.public_key() == key.public_key()
+        and set(extension.value).issuperset(_served_names(names))
         and certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
     )
 

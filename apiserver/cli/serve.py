@@ -116,9 +116,9 @@ def _self_signed(config: ServingConfig) -> PairFiles:
     pair = PairFiles(directory / "apiserver.crt", directory / "apiserver.key")
     now = datetime.now(UTC)
     try:
-        if not _is_usable(pair, now):
+        names = (config.external_hostname,) if config.external_hostname else ()
+        if not _is_usable(pair, now, names):
             directory.mkdir(parents=True, exist_ok=True)
-            names = (config.external_hostname,) if config.external_hostname else ()
             ca, certificate, key = new_pair(now, *names)
             _write(pair.key, key)
             _write(pair.certificate, certificate + ca)
@@ -129,13 +129,13 @@ def _self_signed(config: ServingConfig) -> PairFiles:
     return pair
 
 
-def _is_usable(pair: PairFiles, now: datetime) -> bool:
+def _is_usable(pair: PairFiles, now: datetime, names: Sequence[str]) -> bool:
     if not (pair.certificate.is_file() and pair.key.is_file()):
         return False
     chain = pair.certificate.read_bytes()
     marker = b"-----END CERTIFICATE-----\n"
     certificate, found, ca = chain.partition(marker)
-    return still_serves(ca, certificate + found, pair.key.read_bytes(), now)
+    return still_serves(ca, certificate + found, pair.key.read_bytes(), now, *names)
 
 
 def _write(file: Path, content: bytes) -> None:

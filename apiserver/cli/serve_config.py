@@ -1,5 +1,6 @@
 """What `serve` runs with: its flags in, Config or every problem out (contract 11)."""
 
+import re
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from apiserver.ops.tls import PairFiles
 from storage.cluster.reflector import Waits as SourceWaits
 
 _MOST_REQUESTS: Final = 1_000_000
+_HOST_NAME: Final = re.compile(r"[0-9A-Za-z]([-.0-9A-Za-z]{0,251}[0-9A-Za-z])?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +138,20 @@ def _serving(flags: Flags) -> ServingConfig:
         address=flags.address("bind-address"),
         pair=PairFiles(certificate, key) if certificate and key else None,
         cert_dir=Path(flags.text("cert-dir")),
-        external_hostname=flags.text("external-hostname"),
+        external_hostname=_host_name(flags),
         further_pairs=_further_pairs(flags),
         minimum=VERSIONS.get(flags.choice("tls-min-version", tuple(VERSIONS)), VERSIONS[""]),
         ciphers=_ciphers(flags),
         port_sharing=flags.switch("permit-port-sharing"),
     )
+
+
+def _host_name(flags: Flags) -> str:
+    name = flags.text("external-hostname")
+    if name and not _HOST_NAME.fullmatch(name):
+        flags.problem("external-hostname", f"{name!r} is not a host name")
+        return ""
+    return name
 
 
 def _further_pairs(flags: Flags) -> tuple[PairFiles, ...]:

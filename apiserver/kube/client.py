@@ -129,10 +129,10 @@ class KubeClient:
         """Ask; after a refusal once more, if there are other credentials by then."""
         async with self._pooled() as pool:
             response = await self._ask(pool, request)
-            if response.status == 401 and await self._credentials.renew():
-                response.close()
-                response = await self._ask(pool, request)
             try:
+                if response.status == 401 and await self._credentials.renew():
+                    response.close()
+                    response = await self._ask(pool, request)
                 yield response
             finally:
                 # Read to its end, its connection is in the pool again; else it is of no use.

@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from auth.errors import ReviewUnavailableError
 from auth.identity import User
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  # a path
 _ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -98,8 +100,13 @@ class KubeReviews:
         #: How often each status came; `<error>` where no answer came.
         self.counts: Counter[str] = Counter()
 
-    async def send(self, kind: str, group: str, spec: Mapping[str, Any]) -> bytes:
-        """Send a review and return the answer's body. Raises ReviewUnavailableError."""
+    async def send(
+        self, kind: str, group: str, spec: Mapping[str, Any], read: Callable[[bytes], T]
+    ) -> T:
+        """Send a review and return the answer; `read` raises MsgspecError for what is none.
+
+        Raises ReviewUnavailableError.
+        """
         review = {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec}
         try:
             body = msgspec.json.encode(review)
@@ -114,10 +121,15 @@ class KubeReviews:
         if reply is None or reply.status not in _DONE:
             self._log(reply)
             raise ReviewUnavailableError
+        try:
+            answer = read(reply.body)
+        except msgspec.MsgspecError:
+            self._log(reply)
+            raise ReviewUnavailableError from None
         if self._told:
             self._told = False
             logger.info("reviews are answered again", extra={"resource": self._kind})
-        return reply.body
+        return answer
 
     async def _sent(self, body: bytes) -> Reply | None:
         """Return the last answer; None where there was none."""
@@ -177,11 +189,10 @@ class KubeTokenReviews:
         spec: dict[str, Any] = {"token": token}
         if audiences:
             spec["audiences"] = list(audiences)
-        body = await self._reviews.send("TokenReview", "authentication.k8s.io", spec)
-        try:
-            status = _TOKEN.decode(body).status
-        except msgspec.MsgspecError:
-            raise ReviewUnavailableError from None
+        answer = await self._reviews.send(
+            "TokenReview", "authentication.k8s.io", spec, _TOKEN.decode
+        )
+        status = answer.status
         if status.error:
             logger.debug("a token was not reviewed", extra={"error": status.error})
         if not status.authenticated or status.user is None or not status.user.username:
@@ -212,11 +223,10 @@ class KubeAccessReviews:
     async def review(self, user: User, attributes: Attributes) -> AccessReview:
         """Review one request. Raises ReviewUnavailableError."""
         spec = access_spec(user, attributes)
-        body = await self._reviews.send("SubjectAccessReview", "authorization.k8s.io", spec)
-        try:
-            status = _ACCESS.decode(body).status
-        except msgspec.MsgspecError:
-            raise ReviewUnavailableError from None
+        answer = await self._reviews.send(
+            "SubjectAccessReview", "authorization.k8s.io", spec, _ACCESS.decode
+        )
+        status = answer.status
         if status.evaluation_error:
             logger.debug("a review has errors", extra={"error": status.evaluation_error})
         return AccessReview(status.allowed, status.denied)

@@ -95,7 +95,7 @@ async def _end(listener: asyncio.Server, protocols: Protocols, ending: Ending) -
         if ending.turn_away:
             ending.lifecycle.turning_away = True
             await _finished(ending)
-    finally:  # a second signal cancels the waiting, not the closing
+    finally:  # whoever cancels the waiting does not cancel the closing
         listener.close()
         ending.lifecycle.draining = True
         await _finished(ending)

@@ -138,6 +138,8 @@ def test_go_spellings_are_taken(tmp_path: Path) -> None:
         ("--shutdown-send-retry-after=perhaps", "not true or false"),
         ("--authorization-always-allow-paths=/a*b", "a * elsewhere"),
         ("--authentication-token-webhook-cache-ttl=soon", "not a duration"),
+        ("--external-hostname=bücher.example", "not a host name"),
+        ("--external-hostname=a_b", "not a host name"),
         ("--etcd-servers=http://x", "no such flag"),
     ],
 )

@@ -142,3 +142,5 @@ def test_a_pair_is_used_only_while_it_is_valid_and_matches() -> None:
     assert not still_serves(ca, other_certificate, other_key, NOW)
     assert not still_serves(ca, certificate, other_key, NOW)
     assert not still_serves(b"", certificate, key, NOW)
+    assert not still_serves(ca, certificate, key, NOW, "other.example")
+    assert still_serves(*new_pair(NOW, "other.example"), NOW, "other.example")

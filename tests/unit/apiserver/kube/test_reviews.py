@@ -261,6 +261,23 @@ async def test_what_will_not_pass_is_asked_once(code: int) -> None:
     assert len(api.bodies) == 1
 
 
+@pytest.mark.parametrize("body", [b"no JSON", b"{}", b'{"status":{"allowed":"yes"}}', b""])
+async def test_an_answer_that_is_none_is_told_and_grants_nothing(
+    body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A proxy's page with status 201 is as much of a fault as a 500, and its words stay out."""
+    yes = answered({"allowed": True})
+    api = Asked([Reply(status=201, body=body), Reply(status=201, body=body), yes])
+    rights = api.rights()
+    with caplog.at_level(logging.INFO):
+        for _ in range(2):
+            with pytest.raises(ReviewUnavailableError):
+                await rights.review(MARIA, LIST)
+        assert await rights.review(MARIA, LIST) == AccessReview(allowed=True)
+    told = [(each.levelname, each.message) for each in caplog.records]
+    assert told == [("ERROR", "reviews fail"), ("INFO", "reviews are answered again")]
+
+
 async def test_retry_after_is_kept_to() -> None:
     """Contract 6.43: no earlier than the server asks."""
     api = Asked([failed(429, 2.0), answered({"allowed": True})])
