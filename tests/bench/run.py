@@ -12,6 +12,7 @@ BENCHES: Final = {
     "pool": "bench.pool_bench",
     "http": "bench.http_bench",
     "server": "bench.server_bench",
+    "kube": "bench.kube_bench",
 }
 
 
