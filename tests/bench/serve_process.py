@@ -6,7 +6,7 @@ import signal
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,6 @@ class Served:
     trust: ssl.SSLContext
     client: Client
     ready_seconds: float  # from exec
-    discovery_seconds: Sequence[float]  # of each discovery request until then
 
     def memory_mb(self) -> float:
         """Return the most memory that it ever had, in 10^6 bytes."""
@@ -65,8 +64,8 @@ async def serving_before(stub: StubProcess, directory: Path) -> AsyncIterator[Se
         connector = aiohttp.TCPConnector(ssl=trust)
         async with aiohttp.ClientSession(connector=connector) as session:
             client = Client(session, port, trust)
-            seconds = await _until_ready(client)
-            yield Served(program, port, trust, client, time.perf_counter() - began, seconds)
+            await _until_ready(client)
+            yield Served(program, port, trust, client, time.perf_counter() - began)
     finally:
         program.stop(signal.SIGTERM)
 
@@ -85,12 +84,12 @@ async def figures(client: Client, path: str) -> dict[str, Any]:
     return capacity
 
 
-async def discovery_seconds(client: Client, count: int = 1) -> list[float]:
-    """Return how long discovery takes, request by request."""
+async def answer_seconds(client: Client) -> list[float]:
+    """Return how long discovery and the liveness probe take."""
     seconds = []
-    for _ in range(count):
+    for path in (DISCOVERY, "/livez"):
         began = time.perf_counter()
-        await ask(client, DISCOVERY, token=None)
+        await ask(client, path, token=None)
         seconds.append(time.perf_counter() - began)
     return seconds
 
@@ -108,11 +107,9 @@ async def _listens(program: Program, port: int) -> None:
     raise RuntimeError(f"serve ended: {program.log.read_text()}")
 
 
-async def _until_ready(client: Client) -> list[float]:
-    """Ask for discovery until the server is ready; return how long each took."""
-    seconds: list[float] = []
+async def _until_ready(client: Client) -> None:
     async with asyncio.timeout(_READY_SECONDS):
-        while (await client.get("/readyz", token=None)).code != 200:
-            seconds += await discovery_seconds(client)
+        while True:
+            if (await client.get("/readyz", token=None)).code == 200:
+                return
             await asyncio.sleep(_POLL_SECONDS)
-    return seconds

@@ -450,7 +450,12 @@ async def running(stub: StubAPI, authority: Authority, port: int = 0) -> AsyncIt
         yield f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     finally:
         listener.close()
+        transports = [each.transport for each in server.connections]
         await server.shutdown(0.1)
+        for transport in transports:
+            if transport is not None:  # it would wait for the other end's farewell
+                transport.abort()
+        await asyncio.sleep(0)  # for the loop to take leave of them
 
 
 def kubeconfig(url: str, ca_file: Path, **user: Any) -> str:
