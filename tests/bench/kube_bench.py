@@ -130,7 +130,7 @@ async def _events(stub: StubProcess, served: Served, pods: Mapping[int, Pod]) ->
 
 
 async def _relists(stub: StubProcess, served: Served, pods: Mapping[int, Pod]) -> list[Figure]:
-    """Ask for discovery while everything is listed anew; then while others want both cores too."""
+    """Ask for discovery while everything is listed anew; beside others on all cores too (HS-05)."""
     alone = await _relist(stub, served, pods, EVENTS)
     with _hogs(2):
         beside = await _relist(stub, served, pods, EVENTS + 1)

@@ -70,9 +70,9 @@ class Load:
                 self._progress.notify_all()
 
 
-def through_kube_apiserver(control_plane: ControlPlane, path: str) -> Send:
-    """Return what asks for a path as admin, the way all callers do."""
-    return lambda: control_plane.request("GET", path)
+def through_kube_apiserver(control_plane: ControlPlane, path: str, user: str = "admin") -> Send:
+    """Return what asks for a path as a user, the way all callers do."""
+    return lambda: control_plane.request("GET", path, user=user)
 
 
 def straight(registration: Registration, port: int, path: str) -> Send:

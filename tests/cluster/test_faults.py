@@ -143,10 +143,18 @@ def test_certificates_are_replaced_while_requests_run(
     replicas: tuple[Replica, Replica],
     balancer: Balancer,
 ) -> None:
-    """Serving pair, front proxy and cluster CA, each by old and new together: none fails."""
+    """Serving pair, front proxy and cluster CA, each by old and new together: none fails.
+
+    Neither for admin, nor for a user whose rights are asked for; and objects are read on.
+    """
     plane = own_control_plane
     pids = [replica.program.pid for replica in replicas]
-    with Load(through_kube_apiserver(plane, ACME), must_be_ok) as load:
+    plane.kubeconfig("maria")
+    may = ("--clusterrole=gpuclass-options-view", "--user=maria", "--namespace=tenant-acme")
+    plane.kubectl("create", "rolebinding", "maria", *may)
+    wait_until("maria may", lambda: plane.request("GET", ACME, user="maria")[0] == 200)
+    of_maria = Load(through_kube_apiserver(plane, ACME, "maria"), must_be_ok)
+    with Load(through_kube_apiserver(plane, ACME), must_be_ok) as load, of_maria:
         for authority, renew in (
             (own_registration.serving_ca, own_registration.new_serving_pair),
             (plane.front_proxy, plane.new_proxy_pair),
@@ -155,13 +163,15 @@ def test_certificates_are_replaced_while_requests_run(
             authority.replace()
             for step in (authority.trust_present_too, renew, authority.trust_only_present):
                 if step == plane.ca.trust_only_present:
-                    plane.kubeconfig("admin", group=MASTERS)  # its old certificate ends here
+                    plane.kubeconfig("admin", group=MASTERS)  # old certificates end here
+                    plane.kubeconfig("maria")
                 step()
                 own_registration.register(balancer.port)
                 load.wait_for_seconds(_FOLLOWED_SECONDS)
                 balancer.cut()
                 load.wait_for_more(10)
-    assert load.failures == []
+                _assert_edits_are_seen(plane)
+    assert (load.failures, of_maria.failures) == ([], [])
     assert rows(plane) == printed_rows()
     assert pids == [replica.program.pid for replica in replicas if replica.program.running]
     # It has its kubeconfig's certificate from the start on.
@@ -192,10 +202,7 @@ def test_kube_apiserver_and_etcd_are_killed_and_come_back(
     assert load.failures == []
     # OA-02: a kube-apiserver that has just begun merges our document as well.
     wait_until("version 2 is merged", lambda: _is_merged(plane), 90)
-    plane.kubectl("cordon", "zq-alder")
-    wait_until("edits are seen again", lambda: rows(plane) != printed_rows(), 30)
-    plane.kubectl("uncordon", "zq-alder")
-    wait_until("and undone", lambda: rows(plane) == printed_rows(), 30)
+    _assert_edits_are_seen(plane)
     own_registration.wait_until_available()
     assert pids == [replica.program.pid for replica in replicas if replica.program.running]
 
@@ -210,3 +217,11 @@ def _is_merged(plane: ControlPlane) -> bool:
 def _served(plane: ControlPlane) -> bool:
     code, body = plane.request("GET", f"{GROUP_VERSION}/gpuclassoptions")
     return code == 200 and bool(json.loads(body)["items"])
+
+
+def _assert_edits_are_seen(plane: ControlPlane) -> None:
+    """Assert that objects are followed: a node is taken out, and put back."""
+    plane.kubectl("cordon", "zq-alder")
+    wait_until("edits are seen", lambda: rows(plane) != printed_rows(), 30)
+    plane.kubectl("uncordon", "zq-alder")
+    wait_until("and undone", lambda: rows(plane) == printed_rows(), 30)
