@@ -5,9 +5,8 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 from apiserver.cli.clocks import wall_ms
 from apiserver.cli.config import DemoConfig
@@ -25,18 +24,13 @@ from auth.authorization.chain import AuthorizerChain
 from auth.authorization.rbac import RBACAuthorizer
 from storage.cluster.cache import ClusterCache
 from storage.cluster.files import TOKENS_FILE, FilesError, FileSource, Update
-from storage.cluster.tenants import CozystackReader, GPUTenantReader, TenantReader
+from storage.cluster.tenants import READERS
 from storage.model.snapshot import Policy
 from storage.pool.verdict import CapacityDetail
 from storage.views.recompute import Recompute
 from storage.views.revisions import TAG_BITS, RevisionLine
 
 logger = logging.getLogger(__name__)
-
-READERS: Final[Mapping[str, type[TenantReader]]] = {
-    "gputenants": GPUTenantReader,
-    "cozystack": CozystackReader,
-}
 
 
 class EmbeddedCluster:

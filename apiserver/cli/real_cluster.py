@@ -11,7 +11,6 @@ from typing import Final, NoReturn
 from apiserver.cli.access import Access
 from apiserver.cli.clients import Clients
 from apiserver.cli.clocks import wall_ms
-from apiserver.cli.embedded import READERS
 from apiserver.cli.serve_config import ServeConfig
 from apiserver.kube.list_watch import KubeUpstream
 from apiserver.ops.loop_lag import LoopLag
@@ -21,6 +20,7 @@ from storage.cluster.feeds import Feeds
 from storage.cluster.kinds import DIRECT_SOURCES
 from storage.cluster.reflector import Surroundings
 from storage.cluster.source_faults import SourceFaults
+from storage.cluster.tenants import READERS
 from storage.model.snapshot import Policy
 from storage.pool.verdict import CapacityDetail
 from storage.views.recompute import Recompute

@@ -129,25 +129,32 @@ class PluginCredentials:
         self._now = now
         self._issued: _Issued | None = None
         self._ran_at = float("-inf")
-        self._running = asyncio.Lock()
+        self._under_way: asyncio.Task[None] | None = None
         self._failed = _Complaint("credential plugin gave no token, its last one stays", clock)
 
     async def header(self) -> str | None:
         """Return a token; an expired one when the plugin fails: it is refused at worst."""
-        async with self._running:
-            if self._expired() and self._may_run():
-                await self._issue()
+        if self._expired():
+            await self._run_once()
         if self._issued is None:
             raise NoCredentialsError("the credential plugin has given no token")
         return f"Bearer {self._issued.token}"
 
     async def renew(self) -> bool:
         """Run the plugin again, unless that was just done."""
-        async with self._running:
-            before = self._issued
-            if self._may_run():
-                await self._issue()
-            return self._issued != before
+        before = self._issued
+        await self._run_once()
+        return self._issued != before
+
+    async def _run_once(self) -> None:
+        """Wait for the run that is under way, or for a new one unless one has just ended.
+
+        Whoever does not wait to its end leaves it running: the next request needs it as much.
+        """
+        if self._under_way is None and self._may_run():
+            self._under_way = asyncio.create_task(self._issue())
+        if self._under_way is not None:
+            await asyncio.shield(self._under_way)
 
     def _expired(self) -> bool:
         issued = self._issued
@@ -168,6 +175,8 @@ class PluginCredentials:
         except Exception as error:  # noqa: BLE001 - whatever a plugin does, the next run may be better
             self._failed.log()
             logger.debug("credential plugin failed", extra={"fault": str(error)})
+        finally:
+            self._under_way = None
 
 
 def is_token(text: str) -> bool:

@@ -7,10 +7,12 @@ from typing import Final, NoReturn
 from apiserver.ops.metrics import Gauge
 
 _EVERY_SECONDS: Final = 0.05
+#: Long enough that no scraper misses a stall, however many there are.
+_WINDOW_SECONDS: Final = 120.0
 
 
 class LoopLag:
-    """The longest that the loop was late since this was last asked."""
+    """The longest that the loop was late in the last two to four minutes."""
 
     def __init__(
         self,
@@ -20,21 +22,28 @@ class LoopLag:
         """Measure by a monotonic clock, in seconds."""
         self._clock = clock
         self._sleep = sleep
+        self._began = clock()
         self._longest = 0.0
+        self._longest_before = 0.0  # in the window before this one
 
     async def follow(self) -> NoReturn:
         """Measure for ever."""
         while True:
             due = self._clock() + _EVERY_SECONDS
             await self._sleep(_EVERY_SECONDS)
-            self._longest = max(self._longest, self._clock() - due)
+            self._take(self._clock() - due)
 
     def gauges(self) -> Iterable[Gauge]:
-        """Yield what a scrape is told, and begin anew."""
-        longest, self._longest = self._longest, 0.0
+        """Yield what a scrape is told."""
         yield Gauge(
             "gpuclass_event_loop_lag_seconds",
-            "Longest time that the event loop was late since the last scrape.",
-            longest,
+            "Longest time that the event loop was late in the last two to four minutes.",
+            max(self._longest, self._longest_before),
             {},
         )
+
+    def _take(self, lag: float) -> None:
+        if self._clock() - self._began >= _WINDOW_SECONDS:
+            self._began = self._clock()
+            self._longest_before, self._longest = self._longest, 0.0
+        self._longest = max(self._longest, lag)

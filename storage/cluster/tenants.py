@@ -156,3 +156,10 @@ def _budgets(quota: TenantQuota, classes: ClassNames) -> tuple[tuple[str, int], 
             (name, units) for resource, units in quota.hard for name in classes.get(resource, ())
         )
     )
+
+
+#: By the value of --tenant-source.
+READERS: Final[Mapping[str, type[TenantReader]]] = {
+    "gputenants": GPUTenantReader,
+    "cozystack": CozystackReader,
+}

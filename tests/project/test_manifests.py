@@ -11,11 +11,11 @@ from fakes.demo import KUBECTL, ROOT
 from fakes.manifests import MANIFESTS, OVERLAYS, with_ca
 from fakes.readme import blocks
 
-from apiserver.cli.embedded import READERS
 from apiserver.cli.flags import parse
 from apiserver.cli.serve_config import serve_config
 from apiserver.documents.resources import RESOURCES
 from storage.cluster.kinds import DIRECT_SOURCES, Kind
+from storage.cluster.tenants import READERS
 from storage.model.names import OPTIONS_GROUP
 
 READ_VERBS = {"get", "list", "watch"}

@@ -6,9 +6,9 @@ import pytest
 
 from apiserver.cli.commands import run
 from apiserver.cli.config import CAPACITY_DETAILS, TENANT_SOURCES, DemoConfig, demo_config
-from apiserver.cli.embedded import READERS
 from apiserver.cli.flags import parse
 from apiserver.cli.reading import ConfigError
+from storage.cluster.tenants import READERS
 from storage.pool.verdict import CapacityDetail
 
 

@@ -166,6 +166,25 @@ async def test_requests_at_once_share_one_run_of_a_plugin() -> None:
     assert plugin.runs == 1
 
 
+async def test_a_request_that_is_given_up_stops_no_run_of_a_plugin() -> None:
+    """A plugin may be slower than the first who asks is patient; the next has its token."""
+    goes_on = asyncio.Event()
+
+    async def run() -> Mapping[str, Any]:
+        await goes_on.wait()
+        return {"token": "slow"}
+
+    token = PluginCredentials(run, Clock())
+    impatient = asyncio.create_task(token.header())
+    patient = asyncio.create_task(token.header())
+    await asyncio.sleep(0)
+    impatient.cancel()
+    await asyncio.wait([impatient])
+    assert impatient.cancelled()
+    goes_on.set()
+    assert await patient == "Bearer slow"
+
+
 async def test_a_fixed_value_has_no_other() -> None:
     """A refusal of it is final."""
     token: Credentials = FixedCredentials("Basic x")
