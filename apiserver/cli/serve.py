@@ -7,6 +7,7 @@ be reached yet is 401 or 503, and readiness waits for it, for a time.
 import asyncio
 import logging
 import os
+import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from apiserver.http.limits import InFlight
 from apiserver.kube.errors import ConfigurationError
 from apiserver.ops.logs import AccessLog, set_up_logging
 from apiserver.ops.serving import Ending, Lifecycle, Listening
-from apiserver.ops.tls import PairFiles, ServingTLS, TLSSettings
+from apiserver.ops.tls import PairError, PairFiles, ServingTLS, TLSSettings
 
 logger = logging.getLogger(__name__)
 
@@ -105,8 +106,11 @@ def _tls(config: ServingConfig, cluster: RealCluster) -> ServingTLS:
     )
     try:
         return ServingTLS(settings, cluster.client_cas)
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        problem = f"--tls-cert-file: the pair cannot be served with: {error}"
+    except PairError as error:
+        flag = "tls-cert-file" if error.files == pair else "tls-sni-cert-key"
+        raise ConfigError((f"--{flag}: {error}",)) from error
+    except ssl.SSLError as error:
+        problem = f"--tls-cipher-suites: OpenSSL has none of them here: {error}"
         raise ConfigError((problem,)) from error
 
 

@@ -42,6 +42,14 @@ class TLSSettings:
     ciphers: str = ""  # OpenSSL's list, for TLS up to 1.2; empty: the library's
 
 
+class PairError(ValueError):
+    """A pair that cannot be served with; the text says which file and why."""
+
+    def __init__(self, files: PairFiles, cause: Exception) -> None:
+        super().__init__(f"the pair of {files.certificate} cannot be served with: {cause}")
+        self.files = files
+
+
 class _Pair:
     """One pair as it was last read whole, and the context with it."""
 
@@ -55,14 +63,17 @@ class _Pair:
     def read(self) -> bool:
         """Take the files if they differ and fit each other; return whether they were taken.
 
-        Raises OSError, and ssl.SSLError or ValueError for files that do not fit.
+        Raises PairError.
         """
-        read = self._files.certificate.read_bytes(), self._files.key.read_bytes()
-        if read == self._good:
-            return False
-        _load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), *read)
-        if self._by_name and not self._files.names:
-            self.names = _names_in(read[0])
+        try:
+            read = self._files.certificate.read_bytes(), self._files.key.read_bytes()
+            if read == self._good:
+                return False
+            _load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), *read)
+            if self._by_name and not self._files.names:
+                self.names = _names_in(read[0])
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise PairError(self._files, error) from error
         self._good = read
         return True
 
@@ -79,7 +90,7 @@ class ServingTLS:
     def __init__(self, settings: TLSSettings, client_cas: Callable[[], str]) -> None:
         """Read the files. `client_cas` gives the PEM of all CAs that a client may be of, or "".
 
-        Raises OSError, and ssl.SSLError or ValueError for files that do not fit.
+        Raises PairError; ssl.SSLError where OpenSSL has none of the ciphers.
         """
         #: Called when callers are asked for certificates who were not asked before.
         self.on_asking: Callable[[], None] = lambda: None
@@ -105,7 +116,7 @@ class ServingTLS:
             try:
                 if pair.read():
                     changed.append(pair)
-            except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            except PairError as error:
                 faults.append(error)
         self._tell(faults)
         if self._client_cas() != self._trusted:
@@ -175,7 +186,7 @@ class ServingTLS:
 def serving_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """Return the context of a server that asks nobody for a certificate, and whose own one stays.
 
-    Raises OSError, and ssl.SSLError or ValueError for files that do not fit.
+    Raises PairError.
     """
     return ServingTLS(TLSSettings(pair=PairFiles(certificate, key)), lambda: "").listening
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from fakes.kube_cluster import small_world
 from fakes.stub_api import Authority, StubAPI, StubThread, kubeconfig
 from fakes.stub_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, StubReviews
 from fakes.stub_store import CONFIG_MAPS
+
+from apiserver.cli.certificates import new_pair
 
 OPTION = f"{GV}/namespaces/tenant-a/gpuclassoptions/l40s"
 DISCOVERY = (GV, "/apis", "/openapi/v2", "/openapi/v3", "/livez")
@@ -335,6 +338,30 @@ def test_a_wrong_command_line_ends_with_2_and_says_everything(
     for each in said:
         assert each in run.stderr
     assert not re.search("Traceback", run.stderr)
+
+
+def test_a_pair_that_does_not_fit_ends_with_2_and_says_whose_it_is(world: World) -> None:
+    """Of several pairs on a command line the one is named that has to be mended."""
+    world.begin()
+    world.end()
+    good, bad = world.directory / "apiserver.crt", world.directory / "bad.pem"
+    certificate, key = new_pair(datetime.now(UTC))[1:]
+    good.write_bytes(certificate)
+    (key_file := world.directory / "apiserver.key").write_bytes(key)
+    bad.write_text("no certificate")
+    pair = [f"--tls-cert-file={good}", f"--tls-private-key-file={key_file}"]
+    sni = f"--tls-sni-cert-key={bad},{key_file}:other.example"
+    run = subprocess.run(
+        command(world.directory, 0, *pair, sni),
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert "--tls-sni-cert-key" in run.stderr.splitlines()[-1]
+    assert str(bad) in run.stderr.splitlines()[-1]
 
 
 def test_a_kubeconfig_that_is_none_ends_with_1(tmp_path: Path) -> None:
