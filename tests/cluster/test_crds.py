@@ -194,7 +194,8 @@ def test_the_samples_are_taken_as_they_are(
     del registration
     for number in ("30", "40"):
         (file,) = SAMPLES.glob(f"{number}-*.yaml")
-        control_plane.kubectl("apply", "--dry-run=server", "-f", str(file))
+        taken = control_plane.kubectl("apply", "--dry-run=server", "-f", str(file))
+        assert taken.count("(server dry run)") == len([*yaml.safe_load_all(file.read_text())])
 
 
 def test_every_field_of_our_kinds_is_explained(

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,10 +56,9 @@ def test_the_consoles_object_is_the_expected_one(
     assert shown == expected
 
 
-def test_a_tenant_sees_its_namespace_and_the_offers_and_is_refused_elsewhere(
-    control_plane: ControlPlane, registration: Registration
-) -> None:
-    """A user who may view a namespace by the shipped ClusterRoles, and nothing else."""
+@pytest.fixture
+def maria(control_plane: ControlPlane, registration: Registration) -> Path:
+    """The kubeconfig of a user who may view tenant-acme by the shipped roles, and nothing else."""
     del registration
     maria = control_plane.kubeconfig("maria", group="acme")
     control_plane.apply(
@@ -77,18 +77,31 @@ def test_a_tenant_sees_its_namespace_and_the_offers_and_is_refused_elsewhere(
         }
     )
 
-    def seen(*arguments: str) -> bool:
-        return control_plane.try_kubectl("get", *arguments, user=maria).returncode == 0
-
     # The aggregation of roles is the controller's, and takes a moment.
-    wait_until("the view role has our rights", lambda: seen(OPTIONS, "-n", "tenant-acme"))
-    assert seen(f"gpuclassoffers.{GROUP}")
+    wait_until(
+        "the view role has our rights",
+        lambda: sees(control_plane, maria, OPTIONS, "-n", "tenant-acme"),
+    )
+    return maria
+
+
+def sees(control_plane: ControlPlane, user: Path, *arguments: str) -> bool:
+    """Whether `kubectl get` gives a user something."""
+    return control_plane.try_kubectl("get", *arguments, user=user).returncode == 0
+
+
+def test_a_tenant_sees_its_namespace_and_the_offers_and_is_refused_elsewhere(
+    control_plane: ControlPlane, maria: Path
+) -> None:
+    """A user who may view a namespace by the shipped ClusterRoles, and nothing else."""
+    assert sees(control_plane, maria, OPTIONS, "-n", "tenant-acme")
+    assert sees(control_plane, maria, f"gpuclassoffers.{GROUP}")
     for elsewhere in (["-n", "tenant-beta"], ["-n", "no-such-namespace"], ["-A"]):
         refused = control_plane.try_kubectl("get", OPTIONS, *elsewhere, user=maria)
         assert refused.returncode != 0
         assert "forbidden" in refused.stderr
         assert 'User "maria" cannot list resource "gpuclassoptions"' in refused.stderr
-    assert not seen("gpuclasses.gpu.cozystack.io")
+    assert not sees(control_plane, maria, "gpuclasses.gpu.cozystack.io")
 
 
 def test_rights_are_told_by_auth_can_i(
@@ -247,9 +260,10 @@ def test_ad_06_the_controllers_watch_nothing_of_ours(
 ) -> None:
     """AD-06: garbage collector and quota monitor only what can be deleted."""
     del registration
-    log = control_plane.controller_manager.log.read_text()
-    assert "gpuclassoptions" not in log
-    assert "gpuclassoffers" not in log
+    log = control_plane.controller_manager.log.read_text
+    wait_until("what can be deleted is monitored", lambda: "gpuclasses" in log())
+    assert "gpuclassoptions" not in log()
+    assert "gpuclassoffers" not in log()
 
 
 def test_ad_01_a_namespace_is_created_and_deleted_in_time(
@@ -283,12 +297,21 @@ def test_an_edit_of_a_real_object_is_in_the_answer(
 
 
 def test_nothing_that_a_tenant_can_reach_names_a_node_or_another_tenant(
-    control_plane: ControlPlane, registration: Registration
+    control_plane: ControlPlane, maria: Path
 ) -> None:
-    """Through kube-apiserver too."""
-    del registration
-    reached = control_plane.kubectl("get", OPTIONS, "-n", "tenant-acme", "-o", "json")
-    reached += control_plane.kubectl("get", f"gpuclassoffers.{GROUP}", "-o", "json")
+    """Through kube-apiserver too: objects, and the words of every refusal."""
+    reached = ""
+    for arguments in (
+        [OPTIONS, "-n", "tenant-acme"],
+        [f"options.{GROUP}", "-n", "tenant-acme"],
+        [f"gpuclassoffers.{GROUP}"],
+        [OPTIONS, "-A"],
+        [OPTIONS, "-n", "tenant-acme", "no-such-class"],
+    ):
+        told = control_plane.try_kubectl("get", *arguments, "-o", "json", user=maria)
+        reached += told.stdout + told.stderr
+    assert "l40s" in reached
+    assert "not found" in reached
     assert "zq-" not in reached
     assert "tenant-beta" not in reached
 

@@ -10,9 +10,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.kube_cluster import QUICK, small_world
+from fakes.objects import a_class, a_vmi
 from fakes.stub_api import Authority, StubAPI, kubeconfig, running
 from fakes.stub_store import CLASSES, CONFIG_MAPS, PODS, TENANTS, VMIS, Resource
 
@@ -20,6 +22,7 @@ from apiserver.cli.flags import parse
 from apiserver.cli.real_cluster import RealCluster
 from apiserver.cli.serve_config import Waits, serve_config
 from apiserver.kube.trust import TrustWaits
+from storage.cluster.kinds import Kind
 
 TRUST = {
     "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
@@ -121,14 +124,23 @@ async def test_what_fails_is_waited_for(
         await serve.is_ready()
 
 
-@pytest.mark.parametrize("absent", [VMIS, CLASSES])
+@pytest.mark.parametrize(
+    ("absent", "kind", "present"),
+    [(VMIS, Kind.VMI, a_vmi()), (CLASSES, Kind.GPU_CLASS, a_class())],
+)
 async def test_what_is_not_installed_is_not_waited_for(
-    stub: StubAPI, tmp_path: Path, absent: Resource
+    stub: StubAPI, tmp_path: Path, absent: Resource, kind: Kind, present: dict[str, Any]
 ) -> None:
     """That there is no such resource is an answer; it is found when it comes (domain 4.5)."""
     stub.uninstall(absent)
     async with followed(stub, tmp_path) as serve:
         await serve.is_ready()
+        assert serve.cluster.cache.objects()[kind] == 0
+        stub.install(absent)
+        stub.put(absent, present)
+        async with asyncio.timeout(20):
+            while not serve.cluster.cache.objects()[kind]:  # noqa: ASYNC110  # nothing tells of it
+                await asyncio.sleep(0.01)
 
 
 async def test_it_is_ready_in_the_end_whatever_fails(

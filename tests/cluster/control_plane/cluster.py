@@ -259,4 +259,5 @@ class ControlPlane:
             f"--service-account-private-key-file={keys.key}",
             f"--root-ca-file={self.ca.file}",
             f"--controllers={','.join(_CONTROLLERS)}",
+            "--v=2",  # from here on it says what it monitors
         )
